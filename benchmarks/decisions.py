@@ -4,6 +4,7 @@ python -m benchmarks.decisions
     record --data nq_search=FILE squad_open=FILE,CORPUS ... --out DIR     (if interrupted, run the same command again)
     replay [DIR] [--orders 1000] [--draws 200] [--workers 2]
     simulate [DIR] [--repetitions 1000] [--workers 2]
+    screen [--repetitions 1000]
 
 `record` asks every method every question (by default 400 of each set) with the embedded reader and keeps only numbers,
 such as whether an answer is right and how many calls it took, in DIR/NAME.npz (see `benchmarks.decisions_recorded`).
@@ -12,7 +13,8 @@ rule, ours and four that others use, it prints the runs and calls saved and how 
 several methods are equally good: how often all of these were dropped). Then it prints tables of cascades, intervals,
 gates, calibrations and estimates of the winner's score, and of cases in which no guarantee holds. `simulate` checks
 which methods may be the best, differences from a baseline and the intervals of means, on answers whose truth is known
-(see `benchmarks.decisions_simulated`).
+(see `benchmarks.decisions_simulated`). `screen` checks how often the screen before a race keeps the best of 60
+configurations (see `benchmarks.decisions_screen`).
 """
 
 import argparse
@@ -20,6 +22,7 @@ import os
 from pathlib import Path
 
 from benchmarks.decisions_recorded import read_recorded_set, record_answers
+from benchmarks.decisions_screen import simulate_screen
 from benchmarks.decisions_simulated_tables import simulate
 from benchmarks.decisions_tables import print_tables
 from quorum.core.errors import SetupError
@@ -49,7 +52,12 @@ def main() -> None:
     simulate_parser.add_argument("folder", type=Path, nargs="?", default=RECORDED_FOLDER)
     simulate_parser.add_argument("--repetitions", type=int, default=1000)
     simulate_parser.add_argument("--workers", type=int, default=os.cpu_count())
+    screen_parser = commands.add_parser("screen")
+    screen_parser.add_argument("--repetitions", type=int, default=1000)
     options = parser.parse_args()
+    if options.command == "screen":
+        simulate_screen(options.repetitions)
+        return
     if options.command in ("replay", "simulate"):
         recorded_sets = [read_recorded_set(file) for file in sorted(options.folder.glob("*.npz"))]
         if not recorded_sets:

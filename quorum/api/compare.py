@@ -33,6 +33,9 @@ async def compare_async(
     margin: float = 0.02,
     max_cost: float | None = None,
     prices: str | Path | None = None,
+    indexes: Sequence[str] = (),
+    retrieval_only: bool = False,
+    screen: int | None = None,
     race: str | None = None,
     judge: str | None = None,
     metrics: "GivenMetrics" = (),
@@ -55,9 +58,11 @@ async def compare_async(
     from quorum.evaluation.comparison import DEFAULT_METHODS, compare, plan_comparison
     from quorum.evaluation.run.given_metrics import name_metrics
     from quorum.evaluation.run.options import Options, split_list
+    from quorum.evaluation.run.retrieval_only import SEARCH
     from quorum.evaluation.run.source import ignore_progress
 
-    names, graphs = split_methods(DEFAULT_METHODS if methods is None else methods)
+    default_methods = SEARCH if retrieval_only else DEFAULT_METHODS
+    names, graphs = split_methods(default_methods if methods is None else methods)
     report_progress = progress or ignore_progress
     with open_data_path(data) as path:
         options = Options(
@@ -81,6 +86,9 @@ async def compare_async(
             margin=margin,
             max_cost=max_cost,
             prices=None if prices is None else Path(prices),
+            indexes=tuple(indexes),
+            retrieval_only=retrieval_only,
+            screen=screen,
             race=race,
             engine=engine,
         )
@@ -103,7 +111,11 @@ def compare(*args: Any, **options: Any) -> "Comparison":
     100). max_cost: the dollars that this call may spend; prices: a file with your own prices (docs/compare.md). race:
     stop asking methods that cannot win. "exact" drops a method that can no longer win on these questions; "questions",
     one that is unlikely to be the best on them; "future", one that is unlikely to be the best on new questions
-    (docs/decisions.md). engine: "local", or "ray" for many processes (docs/scale.md).
+    (docs/decisions.md). screen: before a race, search without a model, and race only the methods with this many best
+    searches of each k. indexes: settings of indexes of the corpus, such as ["words=60", "words=200"]; each becomes a
+    collection, in which every method searches. retrieval_only: ask no model, and compare only what is found: every
+    column is a search, such as "search[retriever=bm25]", and recall (or whether an answer was found) decides. engine:
+    "local", or "ray" for many processes (docs/scale.md).
 
     Works in a script and inside a running event loop. It blocks the loop; `await compare_async(...)` does not.
 

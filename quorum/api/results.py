@@ -117,6 +117,10 @@ class Comparison:
     """A row for each method of a race: `method`, `asked` (questions it was asked), `of` (questions in all), `dropped`
     (whether the race dropped it), `mean` with `low` and `high`; empty without a race.
     """
+    screen: list[Row] = field(default_factory=list)
+    """A row for each search that the screen before a race measured: `methods` (that search so), `k`, `mean` of the
+    recall with `low` and `high`, `kept` (whether these methods were raced); empty without a screen.
+    """
     certain: bool = False
     """Whether no other method may be the best."""
     may_be_best: list[str] = field(default_factory=list)
@@ -184,6 +188,7 @@ def make_comparison(decision: "Decision") -> Comparison:
         report=decision.scores.folder / "report.html",
         evaluation=make_evaluation(decision.scores),
         race=[] if decision.scores.race is None else decision.scores.race.to_json()["methods"],
+        screen=[] if (found := decision.scores.plan.screening) is None else [asdict(item) for item in found.searches],
         certain=recommendation.is_certain,
         may_be_best=[] if recommendation.choice is None else recommendation.choice.may_be_best,
         not_among_best=[] if recommendation.choice is None else recommendation.choice.not_among_best,

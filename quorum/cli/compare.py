@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from quorum.evaluation.compare.estimate import Estimate
+    from quorum.evaluation.compare.indexing_estimate import IndexingEstimate
     from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.options import Options
 
@@ -63,6 +64,29 @@ Retrievers: TypeAlias = Annotated[
 PassageCounts: TypeAlias = Annotated[
     str | None, typer.Option("--k", "-k", metavar="N,M", help="Numbers of passages per query to compare.")
 ]
+Index: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--index",
+        metavar="KEY=VALUE",
+        help="Index the corpus with these settings, such as words=60; if repeated, each is a collection to compare.",
+    ),
+]
+RetrievalOnly: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--retrieval-only",
+        help="Compare what is found, without a model: retrievers, k, indexes, 'search[collection=NAME]'.",
+    ),
+]
+Screen: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--screen",
+        metavar="N",
+        help="Before a race: search without a model, and race only the methods with the N best searches of each k.",
+    ),
+]
 Budget: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -91,6 +115,9 @@ def compare(
     metric: Metric = None,
     judge: Judge = None,
     skip_bad: SkipBad = False,
+    index: Index = None,
+    retrieval_only: RetrievalOnly = False,
+    screen: Screen = None,
     race: Race = None,
     wrong_cost: WrongCost = 0.0,
     margin: Margin = 0.02,
@@ -107,6 +134,7 @@ def compare(
     from quorum.evaluation.comparison import DEFAULT_METHODS
     from quorum.evaluation.run.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options, split_list
+    from quorum.evaluation.run.retrieval_only import SEARCH
 
     context = read_context(settings, where=where or None, store=store, embeddings=embeddings)
     check_stated_settings(corpus, list_stated_settings(settings))
@@ -115,7 +143,9 @@ def compare(
         limit=limit,
         skip_bad=skip_bad,
         task=find_stated_task(context, settings),
-        methods=methods or DEFAULT_METHODS,
+        methods=methods or (SEARCH if retrieval_only else DEFAULT_METHODS),
+        indexes=tuple(index or ()),
+        retrieval_only=retrieval_only,
         models=split_list(models),
         retrievers=split_list(retrievers),
         k=split_list(k),
@@ -129,6 +159,7 @@ def compare(
         budget=read_budget(budget),
         max_cost=max_cost,
         prices=prices,
+        screen=screen,
         race=race,
         wrong_cost=wrong_cost,
         margin=margin,
@@ -213,6 +244,8 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     console = make_stderr_console() if to_stderr else make_stdout_console()
     console.print(table)
     console.print(describe_total(estimate))
+    for line in map(describe_indexing, estimate.indexing):
+        console.print(line)
 
 
 def describe_total(estimate: "Estimate") -> str:
@@ -225,6 +258,17 @@ def describe_total(estimate: "Estimate") -> str:
         f"In all {estimate.questions:,} questions: about {estimate.calls:,.0f} calls, {tokens:,.0f} tokens, {bill} "
         f"(shared calls counted once; estimated from {estimate.rehearsed_questions} questions with the embedded "
         "reader)."
+    )
+
+
+def describe_indexing(indexing: "IndexingEstimate") -> str:
+    """What indexing a collection takes, in a sentence: 'Indexing docs-words-60-1a2b3c4d: 120 passages, ...'."""
+    from quorum.evaluation.compare.format_figures import format_dollars
+
+    cost = "no price known" if indexing.cost is None else format_dollars(indexing.cost)
+    return (
+        f"Besides, indexing {indexing.collection}: {indexing.passages:,} passages, at most {indexing.tokens:,} tokens "
+        f"of embeddings ({indexing.embeddings}), {cost}."
     )
 
 
@@ -241,7 +285,7 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
     """
     from quorum.cli.evaluate import print_spending_and_check_failures, print_tables
     from quorum.cli.show import make_stdout_console
-    from quorum.cli.tables import make_answer_share_table, make_race_table, make_score_tables
+    from quorum.cli.tables import make_answer_share_table, make_race_table, make_score_tables, make_screen_table
 
     scores = decision.scores
     if as_json:
@@ -252,13 +296,19 @@ def print_decision(decision: "Decision", *, as_json: bool = False) -> None:
         console.print(verdict.headline, style="bold")
         for sentence in (*verdict.sentences, "", *decision.recommendation.sentences, ""):
             console.print(sentence)
-        race_tables = [] if scores.race is None else [make_race_table(scores.race)]
+        screening = scores.plan.screening
+        race_tables = [] if screening is None else [make_screen_table(screening)]
+        race_tables += [] if scores.race is None else [make_race_table(scores.race)]
         # decision.figures: each method in numbers, such as its quality, cost and share of right answers
-        answer_share_table = make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)
+        answer_share_tables = (
+            []
+            if scores.plan.options.retrieval_only
+            else [make_answer_share_table(decision.figures, decision.recommendation.wrong_cost)]
+        )
         print_tables(
             [
                 *race_tables,
-                answer_share_table,
+                *answer_share_tables,
                 *make_score_tables(scores.summary, scores.comparisons, scores.measures, scores.plan.options.metrics),
             ]
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from quorum.evaluation.compare.recommendation import MethodFigures
     from quorum.evaluation.run.race import RunningRace
     from quorum.evaluation.run.race_result import RaceResult, Standing
+    from quorum.evaluation.run.screening import Screening
 
 
 class TableColumn(NamedTuple):
@@ -239,6 +240,18 @@ def make_race_table(race: "RaceResult") -> Group:
     The interval of the mean holds at every moment of the race.
     """
     return make_standings_table(race, race.standings.values())
+
+
+def make_screen_table(screening: "Screening") -> Group:
+    """Every search that the screen before a race measured, the best of each k first."""
+    title = ANSWER_COLUMNS[screening.measure].title
+    table = make_plain_table("searches of", "k", title, "", align_right=True)
+    for search in sorted(screening.searches, key=lambda search: (search.k, -search.mean)):
+        cells = (f"{search.k:,}", format_interval(search.mean, search.low, search.high))
+        state = Text("" if search.kept else "not raced", style="red")
+        table.add_row(Text("\n".join(search.methods), style="bold" if search.kept else "dim"), *cells, state)
+    note = f"The screen: the best {screening.keep} searches of each k are raced; no model was asked"
+    return Group(Text(note, style="dim"), table)
 
 
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:

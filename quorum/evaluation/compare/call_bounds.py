@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.retrieval_only import SEARCH
 from quorum.graphs import find_method
 
 MAX_DISTINCT_ANSWERS = 5  # self_verification samples five answers, so it verifies at most five distinct ones
@@ -30,6 +31,8 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     >>> compute_call_bounds(parse_columns("concat_pf", Context(k=4))[0])
     (1.0, 5.0)
     """
+    if column.method == SEARCH:
+        return 0.0, 0.0
     formula = "" if column.own_graph is not None else find_method(column.method).calls
     if not formula:
         return 0.0, math.inf

@@ -15,6 +15,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
+from quorum.evaluation.compare.indexing_estimate import IndexingEstimate
 from quorum.evaluation.compare.rehearsal import RehearsedCall, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
@@ -47,7 +48,8 @@ class Estimate:
     that several methods share counts only once.
 
     questions: how many are asked; rehearsed_questions: how many of them were rehearsed. calls, input_tokens,
-    output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time.
+    output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time. indexing: what it
+    takes to index the corpus, which the totals do not count.
     """
 
     methods: dict[str, MethodEstimate]
@@ -58,6 +60,7 @@ class Estimate:
     output_tokens: float
     cost: float | None
     seconds: float
+    indexing: tuple[IndexingEstimate, ...] = ()
 
 
 async def estimate(

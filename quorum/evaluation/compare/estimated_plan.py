@@ -1,12 +1,15 @@
 """Adds the estimate to a plan: what the run will take, before anything is paid for."""
 
-from dataclasses import dataclass, fields
+import asyncio
+from dataclasses import dataclass, fields, replace
 
 from quorum.evaluation.compare.estimate import Estimate, estimate
+from quorum.evaluation.compare.indexing_estimate import estimate_indexing, sum_cost
 from quorum.evaluation.compare.race_budget import limit_race
 from quorum.evaluation.compare.spending_limit import LimitedSpending
 from quorum.evaluation.metrics.prices import check_limit
 from quorum.evaluation.run.plan import Plan
+from quorum.evaluation.run.screen import screen
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import ProgressCallback, fill_collections, ignore_progress
 from quorum.evaluation.run.warm_up import warm_up
@@ -23,12 +26,28 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
     """The plan with its estimate. Indexes a corpus that is not indexed yet. In a race under a budget, only methods that
     are expected to stay within it may drop others (see `limit_race`).
 
-    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`.
+    Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`;
+    before the corpus is indexed, if that alone does.
     With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
     """
     options, columns = plan.options, plan.columns
+    indexing = await asyncio.to_thread(estimate_indexing, plan.source, plan.dataset, columns, plan.prices)
+    indexing_cost = sum_cost(indexing)
+    check_limit(indexing_cost, options.max_cost, basis=" to index the corpus", instead="index fewer documents")
     if plan.source.retrieves:
         await fill_collections(plan.source, plan.dataset, columns, progress)
+        if options.screen is not None:
+            screening = await screen(
+                columns,
+                options.screen,
+                plan.dataset,
+                has_indexes=plan.source.indexes is not None,
+                baseline=options.baseline,
+                concurrency=options.concurrency,
+                progress=progress,
+            )
+            columns = [column for column in columns if column.name not in screening.dropped_methods]
+            plan = replace(plan, columns=columns, screening=screening)
         columns = share_retrieval(columns)
     await warm_up(columns, retrieves=plan.source.retrieves)
     spending = LimitedSpending(plan.prices)
@@ -43,6 +62,7 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
     )
     is_judge_priced = plan.judge is None or plan.prices.find_price(options.judge) is not None
     cost = cost_estimate.cost if is_judge_priced else None
+    cost = None if cost is None or indexing_cost is None else cost + indexing_cost
     if plan.race is None or cost is None:  # a race ends at the limit
         check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
     updates = {
@@ -51,4 +71,4 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
         "race": plan.race and limit_race(plan.race, options.budget, options.max_cost, cost_estimate.methods),
     }
     known = {part.name: getattr(plan, part.name) for part in fields(plan)}
-    return EstimatedPlan(**{**known, **updates}, estimate=cost_estimate)
+    return EstimatedPlan(**{**known, **updates}, estimate=replace(cost_estimate, indexing=tuple(indexing)))

@@ -14,6 +14,7 @@ from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.race_result import RaceResult
+from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 
 
 def find_shared_questions(scores: Mapping[str, ColumnScores], race: RaceResult | None = None) -> list[str]:
@@ -55,6 +56,9 @@ def compute_figures(
     calls, input_tokens, output_tokens = (
         compute_mean_of_known(scores, unit) for unit in ("calls", "input_tokens", "output_tokens")
     )
+    tokens = input_tokens + output_tokens
+    if scores.tasks & set(RETRIEVAL_TASKS):  # what a method would have to read
+        tokens = compute_mean_of_known(scores, "context_tokens")
     own_seconds = scores.get_seconds_without_reused_calls()
     seconds = own_seconds if len(own_seconds) else scores.get_known_values("seconds")
     return MethodFigures(
@@ -65,7 +69,7 @@ def compute_figures(
         low=low,
         high=high,
         calls=calls,
-        tokens=input_tokens + output_tokens,
+        tokens=tokens,
         cost=cost,
         seconds=compute_quantile(seconds, 0.95) if len(seconds) else 0.0,
         right=shares.right,

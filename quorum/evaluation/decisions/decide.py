@@ -130,9 +130,10 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
         for figure in compared_figures
         if is_within_budget(figure, options.budget)
     }
+    answers = not options.retrieval_only
     choices = (
         choose_at_wrong_costs(scores_by_column, right_measure, costs_within_budget, shared_ids, options.margin)
-        if recommendation.best is not None and len(costs_within_budget) > 1
+        if answers and recommendation.best is not None and len(costs_within_budget) > 1
         else []
     )
     recommendation = replace(recommendation, choices_at_wrong_costs=tuple(choices))
@@ -144,6 +145,9 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
         headline = [] if race.is_finished else [describe_open_race(race, options.max_cost)]
         place = 0 if headline else 1
         recommendation.sentences[place:place] = [*headline, *describe_race(race, recommendation.best)]
+    if (screening := scores.plan.screening) is not None:
+        recommendation.sentences[1:1] = screening.describe()
+        write_json(scores.folder / "screen.json", screening.to_json())
     cross_fitted_score = None
     if race is None or race.is_finished:
         compared_names = [figure.name for figure in compared_figures]
@@ -155,9 +159,10 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)
     recommendation.sentences[place:place] = [
         *added_sentences,
-        *describe_cascade(scores.folder, options.wrong_cost, options.margin),
+        *(describe_cascade(scores.folder, options.wrong_cost, options.margin) if answers else ()),
     ]
     race_json = {} if race is None else {"race": race.to_json()}
+    race_json |= {} if screening is None else {"screen": screening.to_json()}
     write_json(
         scores.folder / "recommendation.json",
         {**convert_recommendation_to_json(recommendation), "cross_fitted": cross_fitted_score, **race_json},

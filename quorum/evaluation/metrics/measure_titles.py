@@ -10,5 +10,11 @@ MEASURE_TITLES = {  # the titles of table columns
     "recall": "recall",
     "hit": "hit",
     "mrr": "MRR",
+    "answer_in_passages": "answer found",
 }
-MEASURE_NAMES = {**MEASURE_TITLES, "em": "exact match", "judged": "judged accuracy"}  # in a sentence
+MEASURE_NAMES = {  # in a sentence
+    **MEASURE_TITLES,
+    "em": "exact match",
+    "judged": "judged accuracy",
+    "answer_in_passages": "answers found",
+}

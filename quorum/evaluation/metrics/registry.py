@@ -68,7 +68,7 @@ METRICS: dict[str, Metric] = {
     "hit": Metric(passages.hit, compared=True, binary=True),
     "hit_at_1": Metric(passages.hit_at_1, has_interval=True),
     "mrr": Metric(passages.reciprocal_rank, compared=True),
-    "answer_in_passages": Metric(passages.answer_in_passages, has_interval=True),
+    "answer_in_passages": Metric(passages.answer_in_passages, compared=True, binary=True),
     "answer_on_top": Metric(passages.answer_on_top, has_interval=True),
     "supported": Metric(passages.supported, has_interval=True),
     "context_tokens": Metric(passages.context_tokens),
@@ -77,6 +77,9 @@ METRICS: dict[str, Metric] = {
 }
 
 
+# What is measured where nothing is answered: what was found, and of this what needs no ids of gold passages.
+PASSAGE_MEASURES = tuple(name for name, metric in METRICS.items() if metric.score.__module__ == passages.__name__)
+ANSWER_IN_PASSAGES_MEASURES = ("answer_in_passages", "context_tokens", "context_precision")
 NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
 # The metrics of the caller of the running evaluation; in a context variable, as several evaluations may run at once.
 GIVEN_METRICS: ContextVar[Mapping[str, Metric]] = ContextVar("GIVEN_METRICS", default=NO_METRICS)

@@ -21,7 +21,7 @@ from quorum.evaluation.run.details import Detail, Details, make_detail
 from quorum.evaluation.run.gold_placement import find_gold_rank, place_gold
 from quorum.evaluation.run.rows import make_answered_row, make_failed_row
 from quorum.evaluation.run.spending import ReusedCallCounter, Spending
-from quorum.evaluation.run.tasks import get_stated_task, list_labels
+from quorum.evaluation.run.tasks import RETRIEVAL_TASKS, get_stated_task, list_labels
 from quorum.evaluation.run.watch import SEARCH_SECONDS, AnswerWatcher
 from quorum.graphs import answer
 from quorum.models.slots import queue_calls_as_one_question
@@ -62,7 +62,9 @@ class Questioner:
         config: RunnableConfig = {
             "callbacks": [spending, reused_calls] if watcher is None else [spending, reused_calls, watcher]
         }
-        context = use_label_prompts(column.make_context(self.get_task(record)), list_labels(record) or self.labels)
+        task = self.get_task(record)
+        context = use_label_prompts(column.make_context(task), list_labels(record) or self.labels)
+        task = task if task in RETRIEVAL_TASKS else context.answer_type
         try:
             result = await answer_question(
                 record, column, context, uses_given_passages=self.uses_given_passages, config=config
@@ -74,7 +76,7 @@ class Questioner:
             return make_failed_row(
                 record,
                 column.name,
-                context.answer_type,
+                task,
                 str(failure),
                 seconds=seconds,
                 answer_measure=context.answer_measure,
@@ -90,7 +92,7 @@ class Questioner:
             reused_calls=reused_calls.count,
             extra_keys=self.extra_keys,
         )
-        return await asyncio.to_thread(make_row, record, column.name, context.answer_type, result)
+        return await asyncio.to_thread(make_row, record, column.name, task, result)
 
 
 def use_label_prompts(context: Context, labels: Sequence[str]) -> Context:

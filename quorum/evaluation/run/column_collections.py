@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.corpus_indexes import CorpusIndexes
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options
 
@@ -50,18 +51,23 @@ def check_column(column: Column, *, given: bool = False) -> None:
     check_searched_settings(column.name, column.settings, column.context, graph, given=given)
 
 
-def find_named_collections(columns: Sequence[Column]) -> dict[str, NamedCollection]:
-    """By column: the collection that it names. The call blocks.
+def find_named_collections(
+    columns: Sequence[Column], indexes: CorpusIndexes | None = None
+) -> dict[str, NamedCollection]:
+    """By column: the collection that it names. The call blocks. A collection of `indexes` need not exist yet, and its
+    content is that of the corpus.
 
     Raises `SetupError` if a collection does not exist.
     """
-    return {column.name: find_named_collection(column) for column in columns if names_collection(column)}
+    return {column.name: find_named_collection(column, indexes) for column in columns if names_collection(column)}
 
 
-def find_named_collection(column: Column) -> NamedCollection:
+def find_named_collection(column: Column, indexes: CorpusIndexes | None = None) -> NamedCollection:
     from quorum.retrievers.choose_collection import find_present_revision
 
     check_column(column)
+    if indexes is not None and column.context.collection in indexes.name_collections(column.context):
+        return NamedCollection(str(column.context.collection), indexes.sha256)
     return NamedCollection(str(column.context.collection), find_present_revision(column.context))
 
 
@@ -80,7 +86,7 @@ def check_passages_of_others(
             f"{example} would not search its collection, because every question's own passages are read ('given'); "
             "name a corpus or a collection in place of 'given'."
         )
-    if not others and options.corpus is not None:
+    if not others and options.corpus is not None and not options.indexes:
         raise SetupError(
             f"The corpus {options.corpus} would not be searched, because every method names a collection in brackets; "
             "let one method search the corpus, or leave the corpus out (in quorum eval, or in Python with None)."

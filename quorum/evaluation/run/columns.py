@@ -10,8 +10,11 @@ from quorum.core.bracketed_settings import METHOD_ITEM, parse_settings
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Price, Prices, find_model_of_prompt
+from quorum.evaluation.run.corpus_indexes import CorpusIndexes, list_indexed
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.parse_systems import make_system_graph, split_systems
+from quorum.evaluation.run.retrieval_only import get_search_graphs, make_search_context
+from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 from quorum.graphs import find_method, list_methods
 from quorum.graphs.choose_method import reads_passages
 from quorum.models.systems import SYSTEM_CALL_NAME
@@ -65,6 +68,8 @@ class Column:
 
     def make_context(self, task: str) -> Context:
         """The context with the task as its answer type, unless the column or its context sets another than "auto"."""
+        if task in RETRIEVAL_TASKS:  # nothing is answered
+            return self.context
         is_auto = self.context.answer_type == "auto"
         return replace(self.context, answer_type=cast(Any, task)) if is_auto else self.context
 
@@ -130,8 +135,8 @@ class Column:
         return self.context if model is None else replace(self.context, model=model)
 
 
-def list_columns(options: Options) -> list[Column]:
-    """The methods and graphs of `options`, crossed with its models, retrievers and k.
+def list_columns(options: Options, indexes: CorpusIndexes | None = None) -> list[Column]:
+    """The methods and graphs of `options`, crossed with its models, retrievers, k and indexes.
 
     A setting with more than one value becomes part of a column's name: it stands inside the brackets, after the
     method's own settings (`concat[vote=staged;k=3]`). If two methods give the same column (`concat,concat[k=3]`,
@@ -143,11 +148,19 @@ def list_columns(options: Options) -> list[Column]:
     several_values = {name: values for name, values in axes.items() if len(values) > 1}
     context = replace(options.context, **single_values)
     columns_by_name: dict[str, Column] = {}
-    named_columns = list(make_named_columns(options.methods, options.graphs, context))
+    if options.retrieval_only:
+        context = make_search_context(context)
+    named_columns = list(
+        make_named_columns(options.methods, options.graphs, context, retrieval_only=options.retrieval_only)
+    )
     check_names(named_columns)
     for base in named_columns:
         fixed_settings = {*base.settings, *find_unused_settings(base)}
-        varied_settings = {name: values for name, values in several_values.items() if name not in fixed_settings}
+        varied_settings = {
+            name: values
+            for name, values in {**several_values, "collection": list(list_indexed(indexes, base.context))}.items()
+            if values and name not in fixed_settings
+        }
         for values in product(*varied_settings.values()):
             settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
             column = make_column(base.method_or_graph, settings, base.context)
@@ -156,28 +169,40 @@ def list_columns(options: Options) -> list[Column]:
 
 
 def find_unused_settings(column: Column) -> set[str]:
-    """The settings among model, retriever and k that change nothing for a column: a system has a model and passages of
-    its own, and some methods read no passages.
+    """The settings among model, retriever, k and collection that change nothing for a column: a system has a model and
+    passages of its own, and some methods read no passages.
     """
     if hasattr(column.own_graph, "pricing_model"):
-        return {"model", "retriever", "k"}
-    return set() if column.own_graph is not None or reads_passages(column.graph) else {"retriever", "k"}
+        return {"model", "retriever", "k", "collection"}
+    return set() if column.own_graph is not None or reads_passages(column.graph) else {"retriever", "k", "collection"}
 
 
-def make_named_columns(names: str, graphs: "Sequence[Graph]", context: Context) -> Iterator[Column]:
-    """The columns that the options name: first the methods among `names`, then the systems there, then the graphs. If
-    there are none of them, `parse_columns` raises a `SetupError`.
+def make_named_columns(
+    names: str, graphs: "Sequence[Graph]", context: Context, *, retrieval_only: bool = False
+) -> Iterator[Column]:
+    """The columns that the options name: first the methods among `names`, then the systems there, then the graphs; with
+    `retrieval_only`, the searches among `names`. If there are none of them, `parse_columns` raises a `SetupError`.
     """
     methods, systems = split_systems(names)
+    if retrieval_only:
+        yield from parse_columns(names, context, own_graphs=get_search_graphs(names))
+        return
     if methods or not (graphs or systems):
         yield from parse_columns(methods, context, systems)
     yield from (make_column(make_system_graph(name, spec), {}, context) for name, spec in systems.items())
     yield from (make_column(graph, {}, context) for graph in graphs)
 
 
-def parse_columns(text: str, context: Context, systems: Mapping[str, str] | None = None) -> list[Column]:
+def parse_columns(
+    text: str,
+    context: Context,
+    systems: Mapping[str, str] | None = None,
+    *,
+    own_graphs: "Mapping[str, Graph] | None" = None,
+) -> list[Column]:
     """The columns named in `text` ('all' is every method); the settings in brackets override those of `context`.
-    systems: {name: spec} of the user's own systems, which a cascade may ask in its stages.
+    systems: {name: spec} of the user's own systems, which a cascade may ask in its stages. own_graphs: graphs by the
+    names that they have in `text`.
 
     >>> [column.context.k for column in parse_columns("concat,sure[k=10]", Context(k=3))]
     [3, 10]
@@ -193,6 +218,9 @@ def parse_columns(text: str, context: Context, systems: Mapping[str, str] | None
             )
         position = item.end()
         settings = parse_settings((item["settings"] or "").split(";"))
+        if (own_graph := (own_graphs or {}).get(item["method"])) is not None:
+            columns.append(make_column(own_graph, settings, context))
+            continue
         is_named = item["method"] != "all"
         names = [find_method(item["method"]).name] if is_named else list(list_methods())
         columns += [replace(make_column(name, settings, context, systems), must_be_asked=is_named) for name in names]

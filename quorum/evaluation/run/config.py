@@ -1,8 +1,6 @@
 """The configuration of an evaluation, written to config.json. Runs with the same configuration can share a folder."""
 
-import hashlib
 import inspect
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib import metadata
@@ -11,6 +9,7 @@ from typing import Any
 from quorum.core.text import AnswerMeasure
 from quorum.evaluation.metrics.registry import list_plugin_metrics
 from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.corpus_files import compute_short_hash
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.langsmith_questions import read_origin
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
@@ -90,11 +89,6 @@ def get_source_code(runnable: Any) -> str:
         return inspect.getsource(getattr(function, "func", function))  # for a partial, the function that it calls
     except (TypeError, OSError):  # not a function, or a function that is not in a file
         return ""
-
-
-def compute_short_hash(value: Any) -> str:
-    """12 hex digits that are the same for values with the same JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def find_quorum_version() -> str:

@@ -76,6 +76,16 @@ class Options:
     collection: str | None = None
     """An indexed collection to retrieve from."""
 
+    retrieval_only: bool = False
+    """Whether only what is found is compared: every column is a search with its settings, and no model is asked. Not
+    with models, a judge, a race, a cost of wrong answers or engine "ray": a `SetupError`.
+    """
+
+    indexes: Sequence[str] = ()
+    """Settings of indexes of the corpus, such as "words=60"; each becomes a collection, in which each method searches.
+    Empty: one index with the default settings.
+    """
+
     concurrency: int = 8
     """How many questions are asked at once, from 1 on; else a `SetupError`."""
     engine: str = "local"
@@ -113,6 +123,10 @@ class Options:
     race: str | None = None
     """The rule by which methods that cannot win are no longer asked: "exact", "questions" or "future"
     (docs/compare.md). None: every method is asked every question.
+    """
+    screen: int | None = None
+    """Before a race: within each k, only the methods with this many best searches, by recall, are raced. None: all are.
+    Only with a race: else a `SetupError`.
     """
     wrong_cost: float = 0.0
     """What a wrong answer costs, from 0 on, where a right one is worth 1; unknown costs nothing. A race uses it.
@@ -155,6 +169,12 @@ class Options:
         if self.max_cost is not None and not self.max_cost >= 0:
             raise SetupError(f"--max-cost {self.max_cost} does not fit; give dollars, from 0 on.")
 
+        if self.screen is not None and (self.screen < 1 or self.race is None):
+            what = "comes before a race" if self.race is None else "keeps at least one search of each k"
+            raise SetupError(f"--screen {self.screen} {what}; write for example --screen 7 --race questions.")
+        if self.retrieval_only:
+            check_nothing_is_answered(self)
+
     def describe(self) -> dict[str, Any]:
         """The options that config.json records, besides the data, the source of passages and the columns."""
         from quorum.evaluation.run.given_metrics import describe_metrics
@@ -166,6 +186,7 @@ class Options:
         return {
             **({"task": self.task} if self.task else {}),
             **({"race": race} if self.race else {}),
+            **({"screen": self.screen} if self.screen else {}),
             **({"details": True} if self.writes_details else {}),
             **({"own_metrics": describe_metrics(self.metrics)} if self.metrics else {}),
             **self.extra_config,
@@ -189,6 +210,23 @@ class Options:
         if self.budget:
             words += ["--budget", ",".join(f"{unit}={limit:g}" for unit, limit in self.budget.items())]
         return shlex.join([*words, *(["--skip-bad"] if self.skip_bad else [])])
+
+
+def check_nothing_is_answered(options: Options) -> None:
+    """Raise `SetupError` for an option that is about answers, where only what is found is compared."""
+    about_answers = {
+        "--models": options.models,
+        "--judge": options.judge,
+        "--race": options.race,
+        "--wrong-cost": options.wrong_cost,
+        "a graph": options.graphs,
+        "--engine ray": options.engine == "ray",
+    }
+    for name, value in about_answers.items():
+        if value:
+            raise SetupError(
+                f"--retrieval-only answers nothing, so {name} has no place beside it; leave one of them out."
+            )
 
 
 def check_margin(margin: float) -> float:

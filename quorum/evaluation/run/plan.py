@@ -15,6 +15,7 @@ from quorum.evaluation.run.baseline import check_baseline
 from quorum.evaluation.run.column_collections import check_columns_search
 from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
 from quorum.evaluation.run.config import compute_short_hash, make_config
+from quorum.evaluation.run.corpus_indexes import find_corpus_indexes
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible
 from quorum.evaluation.run.judge import Judge, check_judge, make_judge
@@ -22,6 +23,8 @@ from quorum.evaluation.run.langsmith_questions import find_question_file, find_u
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RaceRules
 from quorum.evaluation.run.race_result import SEED
+from quorum.evaluation.run.retrieval_only import check_reranker, choose_retrieval_task
+from quorum.evaluation.run.screening import Screening, check_screen
 from quorum.evaluation.run.source import (
     Source,
     find_passage_source,
@@ -42,7 +45,8 @@ class Plan:
     an estimate has used for columns whose only model is the embedded one. These calls are real, and the run finds their
     replies in the journal. Calls in which the embedded model stands in for a chat model are not counted.
 
-    race: how the race is run; None without a race. prices: those that `options` name, besides the built-in ones.
+    race: how the race is run; None without a race. screening: what the screen before the race dropped; None without
+    one. prices: those that `options` name, besides the built-in ones.
     """
 
     options: Options
@@ -57,6 +61,7 @@ class Plan:
     rehearsal_usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     race: RaceRules | None = None
     prices: Prices = field(default_factory=Prices)
+    screening: Screening | None = None
 
     @property
     def groups(self) -> list[list[str]]:
@@ -70,7 +75,8 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
 
     Raises `SetupError` if the data, a column, a model, the judge, the passages' source or the baseline cannot be used.
     """
-    all_columns = list_columns(options) if columns is None else list(columns)
+    indexes = await asyncio.to_thread(find_corpus_indexes, options.indexes, options.corpus)
+    all_columns = list_columns(options, indexes) if columns is None else list(columns)
     check_names(all_columns)
     check_baseline(list_names_by_group(all_columns), options.baseline)
     asked_data = options.data
@@ -78,6 +84,12 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         options, data=await asyncio.to_thread(find_question_file, options.data, options.context.store, options.out)
     )
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
+    if options.retrieval_only:
+        for column in all_columns:
+            check_reranker(column.context)
+        options = replace(
+            options, task=await asyncio.to_thread(choose_retrieval_task, dataset, has_indexes=indexes is not None)
+        )
     if options.race is not None:
         # A race asks the questions in a random order. The race "future" keeps questions about the same document or
         # conversation together (`read_document_group`).
@@ -85,8 +97,15 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
-    source = await asyncio.to_thread(find_passage_source, dataset, options, all_columns)
+    source = await asyncio.to_thread(find_passage_source, dataset, options, all_columns, indexes)
     check_columns_search(all_columns, retrieves=source.retrieves)
+    if options.retrieval_only and not source.retrieves:
+        raise SetupError(
+            "--retrieval-only would search nothing, because each question's own passages are read; name a corpus or a "
+            "collection, or 'pool' for the passages of all questions."
+        )
+    if options.screen is not None:
+        check_screen(all_columns, retrieves=source.retrieves)
     for column in all_columns:
         await check_models(column.context)
     eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)

@@ -8,9 +8,24 @@ from quorum.core.state import Result
 from quorum.core.text import AnswerMeasure
 from quorum.datasets.records import Record
 from quorum.evaluation.metrics.answers import Reference
-from quorum.evaluation.metrics.registry import list_metrics, list_plugin_metrics, score_result
+from quorum.evaluation.metrics.registry import (
+    ANSWER_IN_PASSAGES_MEASURES,
+    METRICS,
+    PASSAGE_MEASURES,
+    list_metrics,
+    list_plugin_metrics,
+    score_result,
+)
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.tasks import list_gold_articles, list_short_answers_of_parts, read_document_group
+from quorum.evaluation.run.retrieval_only import may_stand_in_passages
+from quorum.evaluation.run.tasks import (
+    FOUND_ANSWER,
+    FOUND_GOLD,
+    RETRIEVAL_TASKS,
+    list_gold_articles,
+    list_short_answers_of_parts,
+    read_document_group,
+)
 from quorum.nodes.citations import CITING_TYPES
 
 
@@ -50,6 +65,8 @@ def make_answered_row(
         scores[measure] = bool(scores[measure]) if all_votes_known else None
     if not all_votes_known and result.get("candidates") is None:
         scores["oracle"] = scores["oracle_f1"] = None
+    if task in RETRIEVAL_TASKS:
+        scores |= dict.fromkeys(list_unmeasured(record, task))
     usage = list((result.get("usage") or {}).values())
     row: dict[str, Any] = {
         "id": record["id"],
@@ -57,7 +74,7 @@ def make_answered_row(
         "question": record["question"],
         "task": task,
         "answer_measure": answer_measure,
-        "answer": result["answer"],
+        "answer": None if task in RETRIEVAL_TASKS else result["answer"],
         "answer_text": result.get("answer_text"),
         "gold": record["answers"],
         **scores,
@@ -80,6 +97,14 @@ def make_answered_row(
         **describe_group(record),
     }
     return order_keys(row | {key: result.get(key) for key in extra_keys})
+
+
+def list_unmeasured(record: Record, task: str) -> list[str]:
+    """The measures that a question does not have where nothing is answered. task: one of RETRIEVAL_TASKS."""
+    measured: Sequence[str] = PASSAGE_MEASURES if task == FOUND_GOLD else ANSWER_IN_PASSAGES_MEASURES
+    if task == FOUND_ANSWER and not may_stand_in_passages(record):
+        measured = ("context_tokens",)
+    return [name for name in METRICS if name not in measured]
 
 
 def make_failed_row(

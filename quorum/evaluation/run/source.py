@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from quorum.core.cancellation import STOP_OF_THREAD
 from quorum.core.context import Context
@@ -21,14 +21,23 @@ from quorum.evaluation.run.column_collections import (
     names_collection,
 )
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.config import compute_short_hash
-from quorum.evaluation.run.dataset import DataSet, hash_file
+from quorum.evaluation.run.corpus_files import (
+    GIVEN_SOURCE,
+    POOL_SOURCE,
+    compute_short_hash,
+    hash_corpus,
+    is_split_corpus,
+)
+from quorum.evaluation.run.corpus_indexes import CorpusIndexes, list_indexed
+from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options
+from quorum.graphs.choose_method import reads_passages
 from quorum.models import get_embedding_name
 
+if TYPE_CHECKING:
+    from quorum.retrievers.index_settings import IndexSettings
+
 LOG = logging.getLogger("quorum")
-POOL_SOURCE = "pool"
-GIVEN_SOURCE = "given"
 MADE_FOR = "evaluation"  # marks collections made by evaluations, which `quorum collections clear` removes
 
 
@@ -54,7 +63,8 @@ class Source:
     both are None without a corpus. collection: the name of a collection; revision: identifies its content; both are
     None without a collection. skip_bad: leave broken questions out of the pool. retriever: what identifies the user's
     own retriever, which searches what only it knows, if every method asks this one. named: by column, the collection
-    that its own settings name, and which it searches in place of what the others search.
+    that its own settings name, and which it searches in place of what the others search. indexes: of the corpus, which
+    are among the named collections; None: the corpus has one, which the other columns search.
     """
 
     corpus: str | None
@@ -64,6 +74,7 @@ class Source:
     revision: str | None = None
     retriever: str | None = None
     named: Mapping[str, NamedCollection] = field(default_factory=dict)
+    indexes: CorpusIndexes | None = None
 
     @property
     def retrieves(self) -> bool:
@@ -75,7 +86,9 @@ class Source:
         if not self.named:
             return self.describe_common()
         common = self.describe_common() if replace(self, named={}).retrieves else {"passages": "collections"}
-        return {**common, "collections": {column: asdict(collection) for column, collection in self.named.items()}}
+        indexed = {} if self.indexes is None else {"indexes": [asdict(item) for item in self.indexes.settings]}
+        collections = {column: asdict(collection) for column, collection in self.named.items()}
+        return {**common, **indexed, "collections": collections}
 
     def describe_common(self) -> dict[str, Any]:
         """What the columns search that name no collection of their own."""
@@ -94,7 +107,9 @@ def is_searching(options: Options) -> bool:
     return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
 
 
-def find_passage_source(dataset: DataSet, options: Options, columns: Sequence[Column] = ()) -> Source:
+def find_passage_source(
+    dataset: DataSet, options: Options, columns: Sequence[Column] = (), indexes: CorpusIndexes | None = None
+) -> Source:
     """The source that `options` names; the retriever of the user's that all columns ask; the collection that the
     context asks if they name none and no question brings passages. Blocks while it reads the corpus.
 
@@ -103,12 +118,12 @@ def find_passage_source(dataset: DataSet, options: Options, columns: Sequence[Co
     exist or cannot be used.
     """
     corpus = options.corpus
-    if named := find_named_collections(columns):
+    if named := find_named_collections(columns, indexes):
         check_passages_of_others(named, dataset, columns, options)
         others = [column for column in columns if not names_collection(column)]
-        nothing = Source(None, None, None, dataset.skip_bad)
+        nothing = Source(options.corpus if indexes else None, None, indexes and indexes.sha256, dataset.skip_bad)
         common = find_passage_source(dataset, options, others) if others else nothing
-        return replace(common, named=named)
+        return replace(common, named=named, indexes=indexes)
     if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
         if all(not isinstance(column.context.retriever, str) for column in columns):
             return make_retriever_source(own_retrievers, dataset, options)
@@ -203,19 +218,6 @@ def check_given_passages(dataset: DataSet, retrievers: Sequence[str]) -> None:
         )
 
 
-def hash_corpus(corpus: Path) -> str:
-    """The sha256 of a file's bytes; for a folder, a short hash of the names and contents of all its files."""
-    if corpus.is_file():
-        return hash_file(corpus)
-    from quorum.documents.find_files import find_files, resolve_path
-
-    root = resolve_path(corpus)
-    files, _ = find_files([root])
-    return compute_short_hash(
-        [(str(path.relative_to(root)), hash_file(path)) for path in files if path.is_relative_to(root)]
-    )
-
-
 def name_collections(source: Source, columns: Sequence[Column]) -> list[Column]:
     """The columns (methods with their settings), each with the collection that it searches. Nothing is indexed yet."""
     if source.corpus is None and source.collection is None:
@@ -243,16 +245,38 @@ async def fill_collections(
     """Index the corpus for each store and each embedding model, unless it is indexed already."""
     if source.corpus is None:
         return
-    # If several columns search the same collection of a store, the context of the first one is used.
-    searching = [column for column in reversed(columns) if not names_collection(column)]
-    contexts = {(column.context.store, column.context.collection): column.context for column in searching}
-    for context in reversed(contexts.values()):
-        await fill_collection(source, dataset.path, context, progress)
+    for context, settings in list_collections_to_fill(source, columns):
+        await fill_collection(source, dataset.path, context, progress, settings)
 
 
-async def fill_collection(source: Source, data: Path | None, context: Context, progress: ProgressCallback) -> None:
-    """Index the corpus into the context's collection. data: if the corpus is the pool, the file of its questions."""
-    await run_on_thread(index_corpus, source, data, context, context.collection, progress=progress)
+def list_collections_to_fill(source: Source, columns: Sequence[Column]) -> "list[tuple[Context, IndexSettings | None]]":
+    """The collections of the corpus that the columns search, each once: a context that asks it, and the settings of its
+    index, None for the default ones. If several columns search one, the context is that of the first of them.
+    """
+    found: dict[tuple[str, str | None], tuple[Context, IndexSettings | None]] = {}
+    for column in columns:
+        context, settings = column.context, None
+        if names_collection(column):
+            settings = list_indexed(source.indexes, context).get(str(context.collection))
+            if settings is None:
+                continue
+        elif column.own_graph is None and not reads_passages(column.graph):
+            continue
+        found.setdefault((context.store, context.collection), (context, settings))
+    return list(found.values())
+
+
+async def fill_collection(
+    source: Source,
+    data: Path | None,
+    context: Context,
+    progress: ProgressCallback,
+    settings: "IndexSettings | None" = None,
+) -> None:
+    """Index the corpus into the context's collection. data: if the corpus is the pool, the file of its questions.
+    settings: of the index; None: the default ones.
+    """
+    await run_on_thread(index_corpus, source, data, context, context.collection, settings, progress=progress)
 
 
 async def run_on_thread(work: Callable[..., None], *args: Any, progress: ProgressCallback) -> None:
@@ -278,18 +302,23 @@ async def run_on_thread(work: Callable[..., None], *args: Any, progress: Progres
 
 
 def index_corpus(
-    source: Source, data: Path | None, context: Context, collection: str, progress: ProgressCallback
+    source: Source,
+    data: Path | None,
+    context: Context,
+    collection: str,
+    settings: "IndexSettings | None",
+    progress: ProgressCallback,
 ) -> None:
     """Index the corpus. If it is a file of JSON lines or the pool, its passages stay whole and keep their ids;
     documents are split into passages. Passages already indexed are left unchanged. data: for a pool, the question file.
     """
-    from quorum.documents.read import has_reader
     from quorum.retrievers.index import index_documents, index_passages
+    from quorum.retrievers.index_settings import IndexSettings
 
     corpus = str(source.corpus)
     pool_file = data if corpus == POOL_SOURCE else None
     path = Path(corpus)
-    if pool_file is None and (path.is_dir() or (has_reader(path) and path.suffix.lower() != ".json")):
+    if pool_file is None and is_split_corpus(path):
         report = index_documents(
             [corpus],
             collection=collection,
@@ -299,6 +328,7 @@ def index_corpus(
             made_for=MADE_FOR,
             made_from=path.name,
             embedding_batch=context.embedding_batch,
+            **asdict(settings or IndexSettings()),
         )
         for skipped_file, reason in report.skipped:
             LOG.warning("%s of the corpus is left out: %s", skipped_file, reason)

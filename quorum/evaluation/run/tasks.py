@@ -14,7 +14,13 @@ YES_NO = {"yes", "no"}
 FEVER_LABELS = {"supports", "refutes", "not enough info"}
 FEWEST_CLAIMS = 20  # a file of fewer claims may lack a label by chance
 
+# With --retrieval-only, every question has one of these in place of its task: gold passages are to be found, or a
+# passage with an accepted answer.
+FOUND_GOLD, FOUND_ANSWER = "gold passages", "answer in passages"
+RETRIEVAL_TASKS = (FOUND_GOLD, FOUND_ANSWER)
 MEASURES_OF_TASK = {
+    FOUND_GOLD: ("recall", "hit", "mrr"),
+    FOUND_ANSWER: ("answer_in_passages",),
     "yes_no": ("accuracy",),
     "label": ("accuracy",),
     "dialogue": ("f1",),

@@ -1,0 +1,106 @@
+"""What it takes to index the corpus of a comparison, before anything is paid for."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.datasets.records import read_passages
+from quorum.documents.document import Unreadable
+from quorum.evaluation.metrics.prices import Prices
+from quorum.evaluation.run.columns import Column
+from quorum.evaluation.run.corpus_files import POOL_SOURCE, is_split_corpus
+from quorum.evaluation.run.dataset import DataSet
+from quorum.evaluation.run.source import Source, list_collections_to_fill, pool_passages
+from quorum.models.token_estimate import estimate_tokens
+
+if TYPE_CHECKING:
+    from quorum.retrievers.index_settings import IndexSettings
+
+LOCAL_EMBEDDINGS = ("embedded", "huggingface")  # computed in this process: free of charge
+
+
+@dataclass(frozen=True)
+class IndexingEstimate:
+    """What indexing one collection takes. passages: how many are embedded; tokens: of their texts, at three bytes a
+    token, as if none were in the cache of embeddings; cost: dollars, None if the embeddings have no price.
+    """
+
+    collection: str
+    embeddings: str
+    passages: int
+    tokens: int
+    cost: float | None
+
+
+def estimate_indexing(
+    source: Source, dataset: DataSet, columns: Sequence[Column], prices: Prices
+) -> list[IndexingEstimate]:
+    """What indexing takes, for each collection of the corpus that is not indexed yet. The call reads the corpus, and
+    blocks.
+    """
+    from quorum.retrievers.store import open_store
+
+    estimates = []
+    for context, settings in list_collections_to_fill(source, columns) if source.corpus is not None else ():
+        info = open_store(context.store).find_info(str(context.collection))
+        if info is None or info.is_being_changed:
+            estimates.append(estimate_collection(source, dataset, context, settings, prices))
+    return estimates
+
+
+def estimate_collection(
+    source: Source, dataset: DataSet, context: Context, settings: "IndexSettings | None", prices: Prices
+) -> IndexingEstimate:
+    from quorum.retrievers.passages import make_indexed_text
+
+    spec = context.embeddings if isinstance(context.embeddings, str) else type(context.embeddings).__name__
+    count = tokens = 0
+    for passage in list_passages_to_index(source, dataset, settings):
+        count += 1
+        tokens += estimate_tokens(make_indexed_text(passage))
+    is_free = spec.partition(":")[0] in LOCAL_EMBEDDINGS
+    price = None if is_free else prices.find_price(context.embeddings)
+    cost = 0.0 if is_free else None if price is None else price.compute_cost(tokens, 0)
+    return IndexingEstimate(str(context.collection), spec, count, tokens, cost)
+
+
+def list_passages_to_index(source: Source, dataset: DataSet, settings: "IndexSettings | None") -> Iterable[Passage]:
+    """The passages of the corpus, as `quorum.evaluation.run.source.index_corpus` will index them."""
+    if source.corpus == POOL_SOURCE:
+        return pool_passages(dataset.path, [] if source.skip_bad else None)
+    path = Path(str(source.corpus))
+    return read_documents(path, settings) if is_split_corpus(path) else read_passages(path)
+
+
+def read_documents(path: Path, settings: "IndexSettings | None") -> Iterator[Passage]:
+    """The passages of a folder or file of documents; what cannot be read has none."""
+    from quorum.documents.find_files import find_files, resolve_path
+    from quorum.documents.guarded_reading import TIME_LIMIT, get_shared_reader, read_ahead
+    from quorum.documents.pieces import split_passage
+    from quorum.documents.read import is_passage_file, read_passage_lines
+    from quorum.retrievers.index_settings import IndexSettings
+
+    words = (settings or IndexSettings()).words
+    files, _ = find_files([resolve_path(path)])
+    for file in filter(is_passage_file, files):
+        for _, passage in read_passage_lines(file):
+            if not isinstance(passage, str):
+                yield from split_passage(passage, words)
+    documents = [file for file in files if not is_passage_file(file)]
+    with closing(read_ahead(documents, words, get_shared_reader(TIME_LIMIT))) as read:
+        for _, future in read:
+            try:
+                yield from future.result()[0]
+            except (Unreadable, UnicodeEncodeError):
+                continue
+
+
+def sum_cost(estimates: Sequence[IndexingEstimate]) -> float | None:
+    """Dollars for indexing all; None if a price is missing."""
+    costs = [estimate.cost for estimate in estimates]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
