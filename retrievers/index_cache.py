@@ -43,11 +43,11 @@ class LoadedIndex(Generic[T]):
 class LoadedIndexes(Generic[T]):
     """The indexes in memory, at most `most` of them. Making one index delays only the searches that need it.
 
-    now: the clock, in seconds.
+    now: the clock, in seconds. made_count: how many were made or read from the disk so far.
     """
 
     def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
-        self.most, self.now = most, now
+        self.most, self.now, self.made_count = most, now, 0
         self.loaded: OrderedDict[Hashable, LoadedIndex[T]] = OrderedDict()  # the one used last is at the end
         self.lock = threading.Lock()  # of `loaded`
 
@@ -65,6 +65,8 @@ class LoadedIndexes(Generic[T]):
                 entry.begun_at = self.now()
                 entry.revision, entry.index = make()
                 entry.made_at = self.now()
+                with self.lock:
+                    self.made_count += 1
             return entry.index
 
     def find(self, key: Hashable) -> LoadedIndex[T]:
