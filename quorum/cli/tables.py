@@ -244,14 +244,15 @@ def make_race_table(race: "RaceResult") -> Group:
 
 def make_screen_table(screening: "Screening") -> Group:
     """Every search that the screen before a race measured, the best of each k first."""
-    title = ANSWER_COLUMNS[screening.measure].title
-    table = make_plain_table("searches of", "k", title, "", align_right=True)
-    for search in sorted(screening.searches, key=lambda search: (search.k, -search.mean)):
-        cells = (f"{search.k:,}", format_interval(search.mean, search.low, search.high))
-        state = Text("" if search.kept else "not raced", style="red")
-        table.add_row(Text("\n".join(search.methods), style="bold" if search.kept else "dim"), *cells, state)
-    note = f"The screen: the best {screening.keep} searches of each k are raced; no model was asked"
-    return Group(Text(note, style="dim"), table)
+    from quorum.evaluation.run.screening import SCREEN_EXPLANATION, SCREEN_TITLES
+
+    table = make_plain_table(*SCREEN_TITLES, align_right=True)
+    for methods, *cells, outcome in screening.list_rows():
+        is_raced = outcome == "raced"
+        table.add_row(
+            Text(methods, style="bold" if is_raced else "dim"), *cells, Text(outcome, style="" if is_raced else "red")
+        )
+    return Group(Text(SCREEN_EXPLANATION, style="dim"), table)
 
 
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:

@@ -13,6 +13,7 @@ from quorum.evaluation.compare.describe_race import describe_promise
 from quorum.evaluation.compare.format_figures import format_dollars, format_percent, join_and_shorten_names
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, Verdict, get_cost_or_zero
 from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
+from quorum.evaluation.metrics.registry import RETRIEVAL_MEASURES
 from quorum.evaluation.run.race_result import RaceResult
 
 MOST_WORDS = 15  # of a headline
@@ -172,6 +173,8 @@ def describe_cost(setting: Setting) -> str:
     if name == ALWAYS_UNKNOWN:
         return "It costs nothing: no model is asked."
     method = setting.get_figures(name)
+    if compares_searches(setting):
+        return f"No model is asked; what is found has {method.tokens:,.0f} tokens{compare_costs(setting, method)}."
     dollars = f", costs {format_dollars(method.cost)}" if method.cost else ""
     text = (
         f"A question takes {method.calls:.1f} calls and {method.tokens:,.0f} tokens{dollars}, and 95% of the answers "
@@ -179,6 +182,11 @@ def describe_cost(setting: Setting) -> str:
     )
     comparison = compare_costs(setting, method)
     return f"{text}{comparison}."
+
+
+def compares_searches(setting: Setting) -> bool:
+    """Whether only what is found was compared."""
+    return setting.recommendation.measure in RETRIEVAL_MEASURES
 
 
 def compare_costs(setting: Setting, method: MethodFigures) -> str:

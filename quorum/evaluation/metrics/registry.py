@@ -79,6 +79,7 @@ METRICS: dict[str, Metric] = {
 
 # What is measured where nothing is answered: what was found, and of this what needs no ids of gold passages.
 PASSAGE_MEASURES = tuple(name for name, metric in METRICS.items() if metric.score.__module__ == passages.__name__)
+RETRIEVAL_MEASURES = ("recall", "hit", "mrr", "answer_in_passages")  # these decide where nothing is answered
 ANSWER_IN_PASSAGES_MEASURES = ("answer_in_passages", "context_tokens", "context_precision")
 NO_METRICS: Mapping[str, Metric] = MappingProxyType({})
 # The metrics of the caller of the running evaluation; in a context variable, as several evaluations may run at once.

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
-from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
-from quorum.evaluation.metrics.registry import list_used_plugin_metrics
+from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES, MEASURE_TITLES
+from quorum.evaluation.metrics.registry import RETRIEVAL_MEASURES, list_used_plugin_metrics
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.report.figure_rows import find_tag, sort_figures
+from quorum.evaluation.report.method_table import FOUND_MEASURES
 from quorum.evaluation.report.sentences import (
     CONFIDENCE_EXPLANATION,
     P_EXPLANATION,
@@ -18,10 +19,12 @@ from quorum.evaluation.report.sentences import (
 )
 from quorum.evaluation.run.race_result import sort_standings
 from quorum.evaluation.run.results import Summary
+from quorum.evaluation.run.screening import SCREEN_EXPLANATION, SCREEN_TITLES
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.race_result import RaceResult
+    from quorum.evaluation.run.screening import Screening
 
 BAR_WIDTH = 30  # characters
 
@@ -39,7 +42,7 @@ def render_markdown(decision: "Decision", words: Words) -> str:
     lines += [
         "<details><summary>How sure is this?</summary>",
         "",
-        *render_certainty(words, scores.race, decision.calibrations),
+        *render_certainty(words, scores.plan.screening, scores.race, decision.calibrations),
         "</details>",
         "",
     ]
@@ -47,12 +50,19 @@ def render_markdown(decision: "Decision", words: Words) -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_certainty(words: Words, race: "RaceResult | None", calibrations: Mapping[str, Calibration]) -> Iterator[str]:
-    """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent."""
+def render_certainty(
+    words: Words,
+    screening: "Screening | None",
+    race: "RaceResult | None",
+    calibrations: Mapping[str, Calibration],
+) -> Iterator[str]:
+    """What stands behind the headline: all sentences, p-values, screen, race, calibration, and what was spent."""
     yield from (f"- {escape_markdown(sentence)}" for sentence in words.details)
     yield ""
     if words.p_rows:
         yield from (escape_markdown(P_EXPLANATION), "", *render_plain_table(P_TITLES, words.p_rows), "")
+    if screening is not None:
+        yield from (SCREEN_EXPLANATION, "", *render_plain_table(SCREEN_TITLES, screening.list_rows()), "")
     if race is not None:
         yield from ("When methods were dropped:", "", *render_race_table(race), "")
     if calibrations:
@@ -111,6 +121,7 @@ def render_methods_table(
 ) -> Iterator[str]:
     """A Markdown table of all methods: quality, shares of answers, cost, calls, tokens, seconds and failures."""
     is_judged, plugin_metrics = "judged" in measures, list_used_plugin_metrics(summary)
+    answers = measures[0] not in RETRIEVAL_MEASURES
     rows = []
     for method_figures in figures:
         row = summary[method_figures.name]
@@ -121,7 +132,7 @@ def render_methods_table(
             f"{recommendation.measure_name}, %": format_quality(method_figures),
             **({"judged, %": format_judged(row)} if is_judged else {}),
             **{
-                f"{name}, %": f"{100 * share:.1f}" if method_figures.n else "-"
+                f"{name}, %": f"{100 * share:.1f}" if method_figures.n and answers else "-"
                 for name, share in zip(("right", "wrong", "unknown"), shares, strict=True)
             },
             "calls": f"{method_figures.calls:.1f}",
@@ -131,13 +142,25 @@ def render_methods_table(
             "p95 s": format_seconds(row["seconds_p95"]),
             **{name: "-" if (value := row.get(name)) is None else f"{value:.3f}" for name in plugin_metrics},
             **({"contains, %": format_share(row.get("contains"))} if "em" in measures else {}),
+            **{f"{MEASURE_TITLES[name]}, %": format_found(row, name) for name in FOUND_MEASURES if name != measures[0]},
             "right answer outvoted, %": format_share(row.get("right_answer_outvoted")),
             "failed": f"{method_figures.errors:,}",
         }
         rows.append(cells)
-    empty = ("right answer outvoted, %", "failed")
-    titles = [name for name in rows[0] if name not in empty or any(row[name] not in ("-", "0", "0.0") for row in rows)]
+    zeros = ("right answer outvoted, %", "failed")  # left out also if they are 0
+    titles = [
+        name
+        for name in rows[0]
+        if any(row[name] not in ("-", *(("0", "0.0") if name in zeros else ())) for row in rows)
+    ]
     return render_plain_table(titles, [[row[title] for title in titles] for row in rows])
+
+
+def format_found(row: Mapping[str, float | int | None], name: str) -> str:
+    """A measure of passages in percent with its interval, '92.0 [85.0, 97.0]'; '-' without gold passages."""
+    ends = (row.get(name), row.get(f"{name}_low"), row.get(f"{name}_high"))
+    mean, low, high = ("-" if value is None else f"{100 * value:.1f}" for value in ends)
+    return mean if "-" in (low, high) else f"{mean} [{low}, {high}]"
 
 
 def render_plain_table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -7,11 +7,12 @@ from typing import Any
 from quorum.evaluation.compare.format_figures import format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
-from quorum.evaluation.metrics.registry import list_used_plugin_metrics
+from quorum.evaluation.metrics.registry import RETRIEVAL_MEASURES, list_used_plugin_metrics
 from quorum.evaluation.report.figure_rows import find_tag
 from quorum.evaluation.run.results import Summary
 
 NO_VALUES = ("0", "–", "0.0%")
+FOUND_MEASURES = ("recall", "hit", "mrr")  # shown beside those of answers, if the data name gold passages
 COLUMNS_OFTEN_EMPTY = (
     "right answer outvoted",
     "failed",
@@ -19,6 +20,7 @@ COLUMNS_OFTEN_EMPTY = (
     "wordy answers",
     "temperature refused",
     "unscored",
+    *("unknown", "right", "wrong", *(MEASURE_TITLES[name] for name in FOUND_MEASURES)),
 )
 
 
@@ -60,6 +62,7 @@ def make_table_row(
     """The cells of a method by the titles of their columns."""
     row = summary[method_figures.name]
     deciding, *others = measures
+    answers = method_figures.n and deciding not in RETRIEVAL_MEASURES
     # The first six columns are those that a printed page has room for.
     return {
         "method": escape(method_figures.name),
@@ -68,14 +71,14 @@ def make_table_row(
             if recommendation.wrong_cost
             else {MEASURE_TITLES[deciding]: format_interval(row, deciding)}
         ),
-        "unknown": format_share(method_figures.unknown) if method_figures.n else "–",
+        "unknown": format_share(method_figures.unknown) if answers else "–",
         "calls": f"{method_figures.calls:.1f}",
         "tokens": f"{method_figures.tokens:,.0f}",
         "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
-        "right": format_share(method_figures.right) if method_figures.n else "–",
-        "wrong": format_share(method_figures.wrong) if method_figures.n else "–",
+        "right": format_share(method_figures.right) if answers else "–",
+        "wrong": format_share(method_figures.wrong) if answers else "–",
         **({MEASURE_TITLES[deciding]: format_interval(row, deciding)} if recommendation.wrong_cost else {}),
-        **{MEASURE_TITLES[name]: format_interval(row, name) for name in others},
+        **{MEASURE_TITLES[name]: format_interval(row, name) for name in dict.fromkeys((*others, *FOUND_MEASURES))},
         **{escape(name): format_number(row.get(name), 3) for name in list_used_plugin_metrics(summary)},
         **({"contains": format_share(row.get("contains"))} if "em" in measures else {}),
         "right answer outvoted": format_share(row.get("right_answer_outvoted")),
@@ -94,7 +97,7 @@ def format_interval(summary: Mapping[str, Any], name: str) -> str:
     """The mean of the measure `name` in percent, with its interval, as HTML; a dash without a mean."""
     if summary.get(name) is None:
         return "–"
-    low, high = summary[f"{name}_low"], summary[f"{name}_high"]
+    low, high = summary.get(f"{name}_low"), summary.get(f"{name}_high")
     if low is None or high is None:
         return f"{100 * summary[name]:.1f}"
     return f'{100 * summary[name]:.1f} <span class="interval-ends">{100 * low:.1f}–{100 * high:.1f}</span>'

@@ -19,6 +19,7 @@ from quorum.evaluation.report.sentences import (
     describe_standing,
 )
 from quorum.evaluation.run.race_result import RaceResult, sort_standings
+from quorum.evaluation.run.screening import SCREEN_EXPLANATION, SCREEN_TITLES, Screening
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
@@ -35,7 +36,13 @@ def render_body(decision: "Decision", words: Words) -> str:
         render_opening(words),
         render_figure(collect_figure(decision.figures, decision.recommendation, scores.race)),
         render_table(figures, scores.summary, scores.measures, decision.recommendation),
-        render_certainty(scores.race, decision.calibrations, [figure.name for figure in decision.figures], words),
+        render_certainty(
+            scores.plan.screening,
+            scores.race,
+            decision.calibrations,
+            [figure.name for figure in decision.figures],
+            words,
+        ),
         read_asset("explore.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
@@ -60,14 +67,19 @@ def render_figure(content: FigureContent) -> str:
 
 
 def render_certainty(
-    race: RaceResult | None, calibrations: Mapping[str, Calibration], names: Sequence[str], words: Words
+    screening: Screening | None,
+    race: RaceResult | None,
+    calibrations: Mapping[str, Calibration],
+    names: Sequence[str],
+    words: Words,
 ) -> str:
-    """What stands behind the headline: all sentences, p-values, the race, the calibration, and what was spent. names:
+    """What stands behind the headline: all sentences, p-values, screen, race, calibration, and what was spent. names:
     of all methods.
     """
     parts = [
         render_sentences("In more words", words.details),
         render_p_values(words.p_rows),
+        "" if screening is None else render_screen_section(screening),
         "" if race is None else render_race_section(race),
         render_confidence_section(calibrations, names),
         render_sentences("What this comparison took", words.spending),
@@ -84,6 +96,12 @@ def render_p_values(rows: Sequence[Sequence[str]]) -> str:
     return (
         f'<section><h2>Which methods may be the best</h2><p class="note">{escape(P_EXPLANATION)}</p>{table}</section>'
     )
+
+
+def render_screen_section(screening: Screening) -> str:
+    """Every search that the screen measured, and whether its methods were raced."""
+    table = render_plain_table(SCREEN_TITLES, screening.list_rows())
+    return f'<section><h2>What the screen dropped</h2><p class="note">{escape(SCREEN_EXPLANATION)}</p>{table}</section>'
 
 
 def render_race_section(race: RaceResult) -> str:

@@ -21,6 +21,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.config_file import describe_data, read_json_file
 from quorum.evaluation.run.eligibility import describe_left_out
 from quorum.evaluation.run.results import Summary
+from quorum.evaluation.run.retrieval_only import SEARCH
 
 if TYPE_CHECKING:
     from quorum.evaluation.decisions.decide import Decision
@@ -65,18 +66,23 @@ def describe_decision(decision: "Decision") -> Words:
     verdict = decision.recommendation.verdict
     missing_note = scores.plan.dataset.missing_answers_note
     not_compared = [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out_reasons)]
-    spending = [
-        *describe_spending(spent),
-        describe_savings(spent, scores.scores_by_column),
-        describe_seconds(scores.summary),
-        *describe_judging(spent.get("judge"), scores.summary),
-    ]
+    retrieval_only = scores.plan.options.retrieval_only
+    spending = (
+        []
+        if retrieval_only
+        else [
+            *describe_spending(spent),
+            describe_savings(spent, scores.scores_by_column),
+            describe_seconds(scores.summary),
+            *describe_judging(spent.get("judge"), scores.summary),
+        ]
+    )
     return Words(
         verdict.headline,
         verdict.sentences,
         list_facts(scores.folder, decision.columns, scores.summary),
         [*decision.recommendation.sentences, *([missing_note] if missing_note else []), *not_compared],
-        [sentence for sentence in spending if sentence],
+        ["No model was asked."] if retrieval_only else [sentence for sentence in spending if sentence],
         list_p_rows(decision.recommendation),
         scores.plan.options.describe_command(),
     )
@@ -88,7 +94,7 @@ def list_facts(folder: Path, columns: Sequence[Column], summary: Summary) -> lis
     The models are those of all columns; a column is a method with its settings. folder: that of the results.
     """
     config = read_json_file(folder / "config.json")
-    models = {str(column.context.model) for column in columns}
+    models = {"no model" if column.method == SEARCH else str(column.context.model) for column in columns}
     count = max(int(row["n"] or 0) for row in summary.values())
     return [
         f"{format_count(count, 'question')} of {describe_data(config)}",

@@ -27,12 +27,14 @@ PLAIN_OPTIONS = (
     "prices",
     "judge",
     "race",
+    "screen",
     "engine",
     "concurrency",
     "wrong_cost",
     "margin",
 )
 LIST_OPTIONS = ("models", "retrievers", "k")
+FLAGS = ("retrieval_only", "skip_bad")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,7 +211,9 @@ class Options:
                 words += [f"--{name}", ",".join(value)]
         if self.budget:
             words += ["--budget", ",".join(f"{unit}={limit:g}" for unit, limit in self.budget.items())]
-        return shlex.join([*words, *(["--skip-bad"] if self.skip_bad else [])])
+        words += [word for text in self.indexes for word in ("--index", text)]
+        words += [f"--{name.replace('_', '-')}" for name in FLAGS if getattr(self, name)]
+        return shlex.join(words)
 
 
 def check_nothing_is_answered(options: Options) -> None:

@@ -8,6 +8,11 @@ from quorum.core.errors import SetupError
 from quorum.core.text import format_count
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES
 
+SCREEN_TITLES = ("searches of", "k", "found, %", "outcome")
+SCREEN_EXPLANATION = (
+    "Before the race, every question was searched for without a model. Within each k, only the methods with the best "
+    "searches were raced."
+)
 MOST_COLUMNS = 60  # what the screen before a race was simulated with
 
 
@@ -49,6 +54,18 @@ class Screening:
     measure: str
     method_count: int
     searches: tuple[ScreenedSearch, ...]
+
+    def list_rows(self) -> list[list[str]]:
+        """The cells below SCREEN_TITLES of every search, the best of each k first."""
+        return [
+            [
+                ", ".join(search.methods),
+                f"{search.k:,}",
+                f"{100 * search.mean:.1f} [{100 * search.low:.1f}, {100 * search.high:.1f}]",
+                "raced" if search.kept else "not raced",
+            ]
+            for search in sorted(self.searches, key=lambda search: (search.k, -search.mean))
+        ]
 
     @property
     def dropped_methods(self) -> frozenset[str]:
