@@ -30,12 +30,12 @@ from quorum.evaluation.questions.draw import (
 )
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
+from quorum.evaluation.run.corpus_files import hash_corpus
 from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import (
     ProgressCallback,
     Source,
     fill_collection,
-    hash_corpus,
     ignore_progress,
     make_collection_name,
 )

@@ -28,8 +28,8 @@ from quorum.evaluation.report.langsmith_rows import (
     make_runs,
 )
 from quorum.evaluation.run.column_scores import Row
-from quorum.evaluation.run.config import compute_short_hash
 from quorum.evaluation.run.config_file import read_json_file
+from quorum.evaluation.run.corpus_files import compute_short_hash
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.models.langsmith_access import LANGSMITH_ERRORS, check_account, describe_error, silence_langsmith

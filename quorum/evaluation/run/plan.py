@@ -14,7 +14,8 @@ from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.baseline import check_baseline
 from quorum.evaluation.run.column_collections import check_columns_search
 from quorum.evaluation.run.columns import Column, check_names, list_columns, list_names_by_group
-from quorum.evaluation.run.config import compute_short_hash, make_config
+from quorum.evaluation.run.config import make_config
+from quorum.evaluation.run.corpus_files import compute_short_hash
 from quorum.evaluation.run.corpus_indexes import find_corpus_indexes
 from quorum.evaluation.run.dataset import DataSet, read_data
 from quorum.evaluation.run.eligibility import drop_ineligible

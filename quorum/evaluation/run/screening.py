@@ -1,6 +1,6 @@
 """What the screen before a race found and dropped."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ class Screening:
         """The methods that are not raced."""
         return frozenset(name for search in self.searches if not search.kept for name in search.methods)
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The content of screen.json."""
         return {**asdict(self), "searches": [asdict(search) for search in self.searches]}
 

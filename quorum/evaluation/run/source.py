@@ -121,7 +121,9 @@ def find_passage_source(
     if named := find_named_collections(columns, indexes):
         check_passages_of_others(named, dataset, columns, options)
         others = [column for column in columns if not names_collection(column)]
-        nothing = Source(options.corpus if indexes else None, None, indexes and indexes.sha256, dataset.skip_bad)
+        nothing = Source(
+            options.corpus if indexes else None, None, indexes.sha256 if indexes else None, dataset.skip_bad
+        )
         common = find_passage_source(dataset, options, others) if others else nothing
         return replace(common, named=named, indexes=indexes)
     if corpus != GIVEN_SOURCE and (own_retrievers := list_own_retrievers(columns)):
