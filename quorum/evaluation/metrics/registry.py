@@ -68,7 +68,7 @@ METRICS: dict[str, Metric] = {
     "hit": Metric(passages.hit, compared=True, binary=True),
     "hit_at_1": Metric(passages.hit_at_1, has_interval=True),
     "mrr": Metric(passages.reciprocal_rank, compared=True),
-    "answer_in_passages": Metric(passages.answer_in_passages, compared=True, binary=True),
+    "answer_in_passages": Metric(passages.answer_in_passages, has_interval=True, binary=True),
     "answer_on_top": Metric(passages.answer_on_top, has_interval=True),
     "supported": Metric(passages.supported, has_interval=True),
     "context_tokens": Metric(passages.context_tokens),

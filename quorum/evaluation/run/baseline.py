@@ -19,6 +19,7 @@ from quorum.evaluation.run.differences import (
     make_difference,
 )
 from quorum.evaluation.run.race_result import RaceResult
+from quorum.evaluation.run.tasks import MEASURES_OF_TASK, RETRIEVAL_TASKS
 
 
 def compare_with_baseline(
@@ -86,8 +87,17 @@ def find_common_questions(scores: Mapping[str, ColumnScores], names: Sequence[st
 
 
 def list_measures_of_all(scores: Mapping[str, ColumnScores], names: Sequence[str]) -> list[str]:
-    """The measures by which methods are compared and that all of these methods have."""
-    return [name for name in list_compared_measures() if all(name in scores[method].values for method in names)]
+    """The measures by which methods are compared and that all of these methods have. Where nothing was answered, also
+    the measure of what was found, which decides.
+    """
+    deciding = [
+        measure
+        for task in RETRIEVAL_TASKS
+        if all(task in scores[method].tasks for method in names)
+        for measure in MEASURES_OF_TASK[task]
+    ]
+    measures = dict.fromkeys((*list_compared_measures(), *deciding))
+    return [name for name in measures if all(name in scores[method].values for method in names)]
 
 
 def is_untestable(race: RaceResult, name: str, baseline: str) -> bool:
