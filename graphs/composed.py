@@ -66,7 +66,7 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
     graph.add_node(abstain).add_edge("__start__", "begin").add_edge("begin", node_names[0])
     for number, stage in enumerate(cascade.stages):
-        graph.add_node(node_names[number], make_stage_node(cascade, number, graphs[number]))
+        graph.add_node(node_names[number], make_stage_node(cascade, number, graphs))
         if stage.accept is None:
             graph.add_edge(node_names[number], "abstain")
         else:

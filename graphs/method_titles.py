@@ -1,5 +1,7 @@
 """The plain name of each method and the family under which a page lists it, for people who know no paper."""
 
+from quorum.cascades.written_cascade import split_steps
+
 TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
     "Read all passages at once": {
         "concat": "One answer from all passages",
@@ -48,7 +50,11 @@ def describe_method(name: str) -> tuple[str, str]:
 
     >>> describe_method("concat")
     ('Read all passages at once', 'One answer from all passages')
+    >>> describe_method("concat>sure[k=3]")
+    ('Cascades', 'One answer from all passages; if unknown: Candidates with summaries, verified and ranked')
     """
+    if ">" in name:
+        return "Cascades", "; if unknown: ".join(describe_method(step.method)[1] for step in split_steps(name))
     for family, titles in TITLES_BY_FAMILY.items():
         if name in titles:
             return family, titles[name]

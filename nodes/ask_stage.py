@@ -1,7 +1,7 @@
 """A stage of a cascade: a whole method, asked with the settings that it was measured with."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
@@ -14,9 +14,10 @@ from quorum.cascades.cascade_cache import CASCADE_CACHE, forget_run, get_cache
 from quorum.cascades.composed_file import Acceptance, ComposedCascade, ComposedStage
 from quorum.cascades.rehearsal import IS_REHEARSAL
 from quorum.core.context import Context, get_context
-from quorum.core.errors import SetupError
-from quorum.core.state import Question, State
+from quorum.core.errors import CallError, SetupError
+from quorum.core.state import Passage, Question, State
 from quorum.core.where import conjoin, format_where
+from quorum.nodes.answer_types import BRIEF_TYPES
 from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
     add_unset_silver_settings,
@@ -39,13 +40,15 @@ MODEL_SETTINGS = {"model", "verifier"}
 # path, cannot be restored from it.
 IDENTITY_SETTINGS = {"context_filter", "embeddings", "examples"}
 MISSING_VALUE: Any = object()
+STAND_IN_PASSAGE = Passage(id="stand-in", title="", text="This stands for what would be found.")
 
 
 def make_stage_node(
-    cascade: ComposedCascade, number: int, graph: "CompiledStateGraph[Any, Any, Any, Any]"
+    cascade: ComposedCascade, number: int, graphs: "Sequence[CompiledStateGraph[Any, Any, Any, Any]]"
 ) -> StageNode:
-    """Make the node that asks stage `number`, from 0, of a cascade."""
-    stage = cascade.stages[number]
+    """Make the node that asks stage `number`, from 0, of a cascade. graphs: those of all stages."""
+    stage, graph = cascade.stages[number], graphs[number]
+    checked_types: set[str] = set()  # answer types that all later steps are known to serve
 
     async def ask_stage(state: State, runtime: Runtime[Context]) -> State:
         """question, given_passages, given_gold_answers, cascade_run_id, stage_vote_keys -> the stage's whole result,
@@ -54,6 +57,9 @@ def make_stage_node(
         context = make_stage_context(get_context(runtime), cascade, stage)
         if number == 0 and state.get("given_passages") is None:
             await asyncio.to_thread(check_collection, cascade, context)
+        if number == 0 and cascade.is_written and context.answer_type not in {*BRIEF_TYPES, "auto", *checked_types}:
+            await check_answer_type(cascade, graphs, get_context(runtime))
+            checked_types.add(context.answer_type)
         if state.get("given_passages") is not None:
             context = replace(context, where=None)  # the node `begin` has filtered them
         run_id = state.get("cascade_run_id") or uuid4().hex
@@ -70,6 +76,9 @@ def make_stage_node(
         key = "" if result["unknown"] else vote_key(result["answer"])
         stage_vote_keys = [*(state.get("stage_vote_keys") or []), key]
         update = {**result, "cascade_run_id": run_id, "stage_vote_keys": stage_vote_keys}
+        if number > 0 and (stage.accept is None or stage.accept.test != "certified"):
+            # A replaced passage could have let an earlier stage answer, so the vote's certificate says nothing here.
+            update["certified"] = None
         if stage.accept is None or is_accepted(cast(State, update), stage.accept):
             forget_run(run_id)
         # Overwrite, because the state's reducer would append to the votes of the stage before. The cast is needed
@@ -77,6 +86,25 @@ def make_stage_node(
         return cast(State, {**update, "votes": Overwrite(result.get("votes"))})
 
     return ask_stage
+
+
+async def check_answer_type(cascade: ComposedCascade, graphs: Sequence[Any], context: Context) -> None:
+    """Raise a `SetupError` if a later step does not serve the answer type of the context, before a call is paid for.
+
+    A silent stand-in takes the place of the model, and one passage that of the search.
+    """
+    from langchain_core.language_models import FakeListChatModel
+
+    for stage, graph in zip(cascade.stages[1:], graphs[1:], strict=True):
+        unpaid = replace(
+            make_step_context(context, stage),
+            model=FakeListChatModel(responses=[""]), verifier=None, context_filter=None, reranker=None,
+            embeddings="embedded", journal="off", where=None, retriever="bm25",
+        )  # fmt: skip
+        try:
+            await graph.ainvoke(Question(question="?", given=[STAND_IN_PASSAGE], gold_answers=[]), context=unpaid)
+        except CallError:
+            continue  # the stand-in's silence says nothing about the method
 
 
 def is_accepted(state: State, accept: Acceptance) -> bool:
@@ -95,7 +123,7 @@ def is_accepted(state: State, accept: Acceptance) -> bool:
 
 
 def make_stage_context(context: Context, cascade: ComposedCascade, stage: ComposedStage) -> Context:
-    """The context with the settings that the stage was measured with.
+    """The context with the settings that the stage was measured with, or those that the user wrote in its brackets.
 
     A setting that the stage did not record keeps the context's value. With filter_mode=silver, a silver_measure or
     scorer that the stage did not record becomes None, because it was not set. Raises `SetupError` for a recorded
@@ -104,6 +132,8 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     such checks.
     """
     rehearsing = IS_REHEARSAL.get()
+    if cascade.is_written:
+        return make_step_context(context, stage, is_rehearsal=rehearsing)
     recorded_settings = add_unset_silver_settings(stage.settings)
     default_context, chosen_settings = Context(), {}
     for setting in fields(Context):
@@ -126,6 +156,16 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
     if not rehearsing:
         check_unchanged(stage_context, cascade, stage)
     return stage_context
+
+
+def make_step_context(context: Context, stage: ComposedStage, *, is_rehearsal: bool = False) -> Context:
+    """The context with the settings in the brackets of a step. A rehearsal keeps the models of its context."""
+    settings = dict(stage.settings)
+    if is_rehearsal:
+        settings = {name: value for name, value in settings.items() if name not in MODEL_SETTINGS}
+        if str(settings.get("context_filter") or "").startswith("llm"):
+            settings["context_filter"] = "llm"
+    return replace(context, **settings, calibration=None)
 
 
 def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:

@@ -1,11 +1,12 @@
 """Finds the prompts that a node sends, by the names that its code uses."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import CodeType
 from typing import Any
 
 from quorum.nodes.ask import ask
+from quorum.prompts import BUILT_IN
 from quorum.prompts.prompt import Prompt
 from quorum.prompts.registry import PROMPTS
 
@@ -33,6 +34,15 @@ def find_sent_prompts(node: Callable[..., Any]) -> set[str]:
             if inspect.isfunction(value) and value.__module__.startswith(packages):
                 pending.append(value)
     return found
+
+
+def offers_unknown(prompts: Iterable[str]) -> bool:
+    """Whether one of these prompts tells the model that it may answer unknown.
+
+    >>> offers_unknown({"answer"}), offers_unknown({"answer_base"})
+    (True, False)
+    """
+    return any("unknown" in BUILT_IN.get(name, "").lower() for name in prompts)
 
 
 def list_names(code: CodeType) -> Iterator[str]:

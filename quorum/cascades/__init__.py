@@ -1,5 +1,5 @@
-"""Cascades, whose stages are whole methods: the file that holds one, the cache that its stages share, and rehearsals.
+"""Cascades, whose stages are whole methods: those in files and those that users write, what stages share, rehearsals.
 
-Begin with `composed_file`. The theory is in `quorum.algorithms.cascades`, the graph in `quorum.graphs.composed`. This
-package imports only quorum.core.
+Begin with `composed_file`; `written_cascade` reads `concat>post_fusion`. The theory is in `quorum.algorithms.cascades`,
+the graphs in `quorum.graphs.composed` and `quorum.graphs.written`. This package imports only quorum.core.
 """

@@ -19,21 +19,28 @@ class CascadeCache:
 
     stage: the number of the stage that runs now, from 0. searches: the passages found, by the key of the search (query,
     retriever and the like). replies: for the key of each call, two values: the number of the stage that made the call,
-    and the reply.
+    and the reply. outer: the cache of the cascade whose stage this cascade is; None if it is no stage of another.
     """
 
     stage: int = 0
     searches: dict[Any, Any] = field(default_factory=dict)
     replies: dict[Any, tuple[int, Any]] = field(default_factory=dict)
+    outer: "CascadeCache | None" = None
 
     def find_earlier_reply(self, call_key: Any) -> Any | None:
-        """The reply that an earlier stage got to the call with this key; None if no earlier stage made this call."""
+        """The reply that an earlier stage, here or of the outer cascade, got to the call with this key; None if no
+        earlier stage made this call.
+        """
         stage, reply = self.replies.get(call_key, (self.stage, None))
-        return reply if stage < self.stage else None
+        if stage < self.stage:
+            return reply
+        return None if self.outer is None else self.outer.find_earlier_reply(call_key)
 
     def store_reply(self, call_key: Any, reply: Any) -> None:
         """Store the reply to a call, unless one is stored for this call already."""
         self.replies.setdefault(call_key, (self.stage, reply))
+        if self.outer is not None:
+            self.outer.store_reply(call_key, reply)
 
 
 CASCADE_CACHE: ContextVar[CascadeCache | None] = ContextVar("CASCADE_CACHE", default=None)
@@ -41,11 +48,15 @@ CASCADE_CACHES: "OrderedDict[str, CascadeCache]" = OrderedDict()  # by the id of
 
 
 def get_cache(run_id: str, stage: int) -> CascadeCache:
-    """The cache of a run, set to the stage that begins now.
+    """The cache of a run, set to the stage that begins now. A cascade that is itself a stage shares the searches of the
+    outer cascade, whose cache is the one in use now.
 
     If there are more than MAX_RUNS caches, the least recently used ones are dropped.
     """
-    cache = CASCADE_CACHES.setdefault(run_id, CascadeCache())
+    if run_id not in CASCADE_CACHES:
+        outer = CASCADE_CACHE.get()
+        CASCADE_CACHES[run_id] = CascadeCache(outer=outer, searches={} if outer is None else outer.searches)
+    cache = CASCADE_CACHES[run_id]
     CASCADE_CACHES.move_to_end(run_id)
     while len(CASCADE_CACHES) > MAX_RUNS:
         CASCADE_CACHES.popitem(last=False)

@@ -54,11 +54,12 @@ class ComposedStage:
 
 @dataclass(frozen=True)
 class ComposedCascade:
-    """The content of a composed.json file.
+    """The content of a composed.json file, or a cascade that a user wrote by hand (`quorum.cascades.written_cascade`).
 
-    file: the path of the file. hash: the SHA-256 hash of its content. certificate: the statistical guarantee that
-    `quorum compose` computed for the cascade, or None. collection: the name and revision of the searched collection, or
-    None if the passages came from a corpus or with the questions.
+    file: the path of the file, or the text that the user wrote. hash: the SHA-256 hash of the file's content.
+    certificate: the statistical guarantee that `quorum compose` computed for the cascade, or None. collection: the name
+    and revision of the searched collection, or None if the passages came from a corpus or with the questions.
+    is_written: the user wrote it by hand. Nothing was measured, so a stage's settings are those of its brackets alone.
     """
 
     file: str
@@ -66,10 +67,15 @@ class ComposedCascade:
     stages: tuple[ComposedStage, ...]
     certificate: dict[str, Any] | None
     collection: dict[str, str | None] | None = None
+    is_written: bool = False
 
     @property
     def graph_name(self) -> str:
-        """The name of the cascade's graph: the file's name and the beginning of its hash, such as "composed-1a2b3c"."""
+        """The name of the cascade's graph: the text that the user wrote, or the file's name and the beginning of its
+        hash, such as "composed-1a2b3c".
+        """
+        if self.is_written:
+            return self.file
         return f"{Path(self.file).stem.replace('.', '_')}-{self.hash[:6]}"
 
 

@@ -74,7 +74,9 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
 
     async def show_model(request: Request) -> Response:
         served_model = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
-        method = service.permissions.list_methods()[served_model.method]
+        method = service.permissions.find_method(served_model.method)
+        if method is None:  # `find_model` has refused it
+            raise HTTPException(404)
         return JSONResponse(describe_model(served_model, method, started_at))
 
     async def complete(request: Request) -> Response:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -64,13 +65,16 @@ class CatalogueRoutes:
 
     def find_method(self, request: Request) -> Method:
         name = str(request.path_params["name"])
-        method = self.permissions.list_methods().get(name)
+        try:
+            method = self.permissions.find_method(name)
+        except SetupError as error:
+            raise Refusal(400, str(error), "invalid_method") from None
         if method is None:
             raise Refusal(404, f"There is no method {name[:100]!r}; GET /v1/methods lists them.", "method_not_found")
         return method
 
     def get_graph(self, method: Method) -> Any:
-        cascade = self.permissions.cascades.get(method.name)
+        cascade = self.permissions.find_cascade(method.name)
         return method.graph if cascade is None else cascade.graph
 
     def describe(self, method: Method) -> dict[str, Any]:
@@ -86,7 +90,7 @@ class CatalogueRoutes:
             "calls": method.calls,
             "depth": method.depth,
             **list_graph(self.get_graph(method)),
-            "svg": f"/v1/methods/{method.name}.svg",
+            "svg": f"/v1/methods/{quote(method.name, safe='')}.svg",
         }
 
     async def list_efforts(self, request: Request) -> Response:

@@ -1,13 +1,16 @@
 """Defines what a client may choose: a method, a collection, settings. The server decides everything else."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from quorum.cascades.written_cascade import is_written_cascade, split_steps
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.where import conjoin, parse_where
 from quorum.graphs.catalogue import DEFAULT_METHOD, Method, list_methods
+from quorum.graphs.written import make_written_method
 from quorum.serving.errors import Refusal
 from quorum.serving.served_methods import ServedCascade
 
@@ -36,6 +39,7 @@ ALLOWED_SETTINGS = (
 LARGEST_VALUES = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
 ALLOWED_CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
 MODEL_SETTINGS = ("model", "verifier")
+AT_SIGN = re.compile(r"@(?![^\[\]]*\])")  # between method and collection, not inside the brackets of a cascade's step
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,33 @@ class Permissions:
         """The methods that clients may choose, by name: Quorum's own, those of installed packages, cascades."""
         return list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
 
+    def find_method(self, name: str) -> Method | None:
+        """The method of that name that clients may choose: one of the list, or a cascade of listed methods that the
+        client writes, such as "concat>post_fusion"; None if there is none.
+
+        Raises `SetupError` for a cascade that cannot be asked, or whose brackets set what a client may not choose.
+        """
+        methods = self.list_methods()
+        if name in methods or not is_written_cascade(name):
+            return methods.get(name)
+        for step in split_steps(name):
+            for setting, value in step.settings.items():
+                self.read_setting(setting, value)
+        return make_written_method(name)
+
+    def find_cascade(self, method: str) -> ServedCascade | None:
+        """The cascade of that name: from a file, or written by a client, whose name `find_method` has accepted; None if
+        it names a single method.
+        """
+        if method in self.cascades or method in list_methods() or not is_written_cascade(method):
+            return self.cascades.get(method)
+        written_method = make_written_method(method)
+        return ServedCascade(written_method, written_method.graph)
+
     def get_method_or_graph(self, method: str) -> Any:
         """What `quorum.answer` takes as the method: a name, or the graph of a cascade."""
-        return self.cascades[method].graph if method in self.cascades else method
+        cascade = self.find_cascade(method)
+        return method if cascade is None else cascade.graph
 
     def list_collections(self) -> list[str]:
         """The collections that a client may query, the server's own first. Async callers run it in a thread."""
@@ -108,8 +136,13 @@ class Permissions:
         The refusal is the same whether the collection is forbidden or missing. This reads the store, so async callers
         run it in a thread.
         """
-        method, _, collection = str(id_).partition("@")
-        if method in self.list_methods():
+        name, collection = [*AT_SIGN.split(str(id_), maxsplit=1), ""][:2]
+        try:
+            found_method = self.find_method(name)
+        except SetupError as error:
+            raise Refusal(400, str(error), "invalid_method", param="model") from None
+        if found_method is not None:
+            method = found_method.name
             if collection and collection in self.list_collections():
                 return ServedModel(str(id_), method, collection)
             if not collection:

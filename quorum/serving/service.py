@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quorum.api.stream import Event, MethodFinished, answer_and_report
+from quorum.cascades.written_cascade import is_written_cascade
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.metrics.prices import Prices
@@ -32,6 +33,7 @@ from quorum.serving.watched import Watches
 MAX_RUNNING, MAX_WAITING = 32, 1000  # questions and side tasks of all clients together
 LONGEST_MESSAGE = 60_000  # characters of a question or side task
 SIDE_TASK = "side_task"
+WRITTEN_CASCADE = "cascade"  # the metrics count all cascades that clients write under one name
 OnEvent = Callable[[Event], None]
 
 
@@ -56,7 +58,9 @@ class Job:
     @property
     def label(self) -> str:
         """The name under which the metrics count the job."""
-        return self.served_model.method if self.side_task_kind is None else SIDE_TASK
+        if self.side_task_kind is not None:
+            return SIDE_TASK
+        return WRITTEN_CASCADE if is_written_cascade(self.served_model.method) else self.served_model.method
 
 
 class Service:
@@ -107,7 +111,7 @@ class Service:
             return 0.0
         if job.side_task_kind is not None:
             return bound_call(self.prices, str(job.context.model), job.question)
-        cascade = self.permissions.cascades.get(job.served_model.method)
+        cascade = self.permissions.find_cascade(job.served_model.method)
         if cascade is None:
             return bound_request(self.prices, job.served_model.method, job.context, job.question)
         return cascade.bound_cost(job.context, job.question, self.prices)
@@ -138,7 +142,7 @@ class Service:
             if self.watches is not None and result is not None:
                 self.watches.observe(job.served_model.method, job.context, job.question, result)
         # A cascade computes its cost itself, because its stages may have models of their own.
-        cascade = None if job.side_task_kind is not None else self.permissions.cascades.get(job.served_model.method)
+        cascade = None if job.side_task_kind is not None else self.permissions.find_cascade(job.served_model.method)
         if cascade is None:
             dollars = self.prices.compute_cost(job.context, usage)
         else:

@@ -5,11 +5,14 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.retrieval_only import SEARCH
 from quorum.graphs import find_method
+from quorum.graphs.written import WrittenMethod
+from quorum.nodes.ask_stage import make_step_context
 
 MAX_DISTINCT_ANSWERS = 5  # self_verification samples five answers, so it verifies at most five distinct ones
 # A formula is a sum of terms, with " + " (plus and spaces) between them. A term is, for example, "5", "1..2s+2" (the
@@ -30,13 +33,23 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     >>> from quorum.evaluation.run.columns import parse_columns
     >>> compute_call_bounds(parse_columns("concat_pf", Context(k=4))[0])
     (1.0, 5.0)
+    >>> compute_call_bounds(parse_columns("concat>post_fusion[k=10]", Context(k=4))[0])
+    (1.0, 11.0)
     """
     if column.method == SEARCH:
         return 0.0, 0.0
-    formula = "" if column.own_graph is not None else find_method(column.method).calls
-    if not formula:
+    if column.own_graph is not None:
         return 0.0, math.inf
-    context = column.context
+    method = find_method(column.method)
+    if isinstance(method, WrittenMethod):
+        steps = [
+            compute_call_bounds(replace(column, method=stage.method, context=make_step_context(column.context, stage)))
+            for stage in method.cascade.stages
+        ]
+        return steps[0][0], sum(most for _, most in steps)
+    if not method.calls:
+        return 0.0, math.inf
+    formula, context = method.calls, column.context
     values = {
         "n": context.samples,
         "k": column.passages_read or context.k,

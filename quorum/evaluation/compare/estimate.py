@@ -180,7 +180,9 @@ def estimate_comparison(
     distinct_calls = [call for _, call in call_by_key.values()]
     costs = [compute_calls_cost(column, [call]) for column, call in call_by_key.values()]
     known_costs = [cost for cost in costs if cost is not None]
-    uses_only_embedded_models = all(has_only_embedded_models(column.context) for column in columns)
+    uses_only_embedded_models = all(
+        has_only_embedded_models(context) for column in columns for context in column.list_contexts(column.context)
+    )
     input_tokens, output_tokens = (
         sum(getattr(call, name) for call in distinct_calls) * scale for name in ("input_tokens", "output_tokens")
     )

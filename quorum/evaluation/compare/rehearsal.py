@@ -52,10 +52,12 @@ class RehearsedCall:
 
 
 class CallRecorder(AsyncCallbackHandler):
-    """Collects the calls of one column for one question. context: the context with which the comparison will ask."""
+    """Collects the calls of one column for one question. context: the context with which the comparison will ask;
+    contexts: those of the steps of a cascade, which may ask models of their own.
+    """
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
+    def __init__(self, context: Context, contexts: Sequence[Context] = ()) -> None:
+        self.context, self.contexts = context, contexts or [context]
         self.calls: list[RehearsedCall] = []
         self.open_calls: dict[UUID, RehearsedCall] = {}
 
@@ -69,7 +71,8 @@ class CallRecorder(AsyncCallbackHandler):
         **kwargs: Any,
     ) -> None:
         prompt_name = str((metadata or {}).get("prompt") or "")
-        prompt, model = find_prompt(prompt_name), find_model_of_prompt(prompt_name, self.context)
+        models = [find_model_of_prompt(prompt_name, context) for context in self.contexts]
+        prompt, model = find_prompt(prompt_name), next((model for model in models if model != "embedded"), models[0])
         text = "\n".join(str(message.text) for message in messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt get two keys
@@ -112,11 +115,10 @@ async def rehearse_method(
     comparison, which later finds their replies in the journal.
     """
     context = column.make_context(task)
-    recorder = CallRecorder(context)
-    callbacks: list[Any] = (
-        [recorder] if spending is None or not has_only_embedded_models(context) else [recorder, spending]
-    )
-    if not has_only_embedded_models(context):
+    contexts = column.list_contexts(context)
+    recorder, is_free = CallRecorder(context, contexts), all(map(has_only_embedded_models, contexts))
+    callbacks: list[Any] = [recorder, spending] if spending is not None and is_free else [recorder]
+    if not is_free:
         # The method filco filters also if the user chose no filter. "llm" without a name is the context's own model.
         filter_name = get_filter_spec(context) if column.method == "filco" else context.context_filter or ""
         context = replace(

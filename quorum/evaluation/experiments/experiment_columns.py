@@ -220,4 +220,4 @@ def add_demonstrations(base: Column, label: str, file: str, context: Context) ->
 
 def make_labelled_name(column: Column, label: str) -> str:
     """The name of the column with the label as one more item in its brackets: "base[k=3;shots=1;draw=0]"."""
-    return f"{column.name.removesuffix(']')}{';' if column.settings else '['}{label}]"
+    return f"{column.name.removesuffix(']')}{';' if column.name.endswith(']') else '['}{label}]"

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, cast
 
-from quorum.cascades.composed_file import ComposedStage, is_composed_file_name
-from quorum.core.bracketed_settings import METHOD_ITEM, parse_settings
+from quorum.cascades.composed_file import ComposedCascade, ComposedStage, is_composed_file_name
+from quorum.cascades.written_cascade import add_to_steps, find_common_settings, is_written_cascade
+from quorum.core.bracketed_settings import METHOD_ITEM, add_brackets, parse_settings
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Price, Prices, find_model_of_prompt
@@ -18,7 +19,7 @@ from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 from quorum.graphs import find_method, list_methods
 from quorum.graphs.choose_method import reads_passages
 from quorum.models.systems import SYSTEM_CALL_NAME
-from quorum.nodes.ask_stage import find_model_spec
+from quorum.nodes.ask_stage import find_model_spec, make_step_context
 
 if TYPE_CHECKING:
     from quorum.core.state import Usage
@@ -59,6 +60,17 @@ class Column:
     def graph(self) -> "Graph":
         """The graph that answers."""
         return find_method(self.method).graph if self.own_graph is None else self.own_graph
+
+    @property
+    def cascade(self) -> ComposedCascade | None:
+        """The cascade that the column asks, written by hand or from a file; None if it asks one method."""
+        from quorum.graphs.composed import get_composed_cascade
+        from quorum.graphs.written import WrittenMethod
+
+        if self.own_graph is not None:
+            return get_composed_cascade(self.own_graph)
+        method = find_method(self.method) if is_written_cascade(self.method) else None
+        return method.cascade if isinstance(method, WrittenMethod) else None
 
     @property
     def knows_all_votes(self) -> bool:
@@ -104,9 +116,7 @@ class Column:
         """The contexts in which a prompt is sent: `priced_context`, or, in a cascade, one for each stage that sends
         the prompt (all stages if none lists the prompt), with the models of that stage.
         """
-        from quorum.graphs.composed import get_composed_cascade
-
-        cascade = None if self.own_graph is None else get_composed_cascade(self.own_graph)
+        cascade = self.cascade
         if cascade is None:
             return [self.priced_context]
         stages, pricing_models = cascade.stages, getattr(self.own_graph, "pricing_model_by_stage", {})
@@ -118,10 +128,21 @@ class Column:
         senders = senders or list(stages)
         return [self.make_stage_context(stage) for stage in senders]
 
-    def make_stage_context(self, stage: ComposedStage) -> Context:
-        """The context with the models that a stage of a cascade was measured with. If the stage is a user's own system,
-        the model is the one that determines its price.
+    def list_contexts(self, context: Context) -> list[Context]:
+        """The contexts in which the column's method is asked, given its context: one for each step of a cascade that
+        the user wrote, whose brackets may name another model.
         """
+        cascade = self.cascade
+        if cascade is None or not cascade.is_written:
+            return [context]
+        return [make_step_context(context, stage) for stage in cascade.stages]
+
+    def make_stage_context(self, stage: ComposedStage) -> Context:
+        """The context with the models that a stage of a cascade was measured with, or that its brackets name. If the
+        stage is a user's own system, the model is the one that determines its price.
+        """
+        if self.cascade is not None and self.cascade.is_written:
+            return make_step_context(self.context, stage)
         specs = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         changes: dict[str, Any] = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
         if pricing_model := getattr(self.own_graph, "pricing_model_by_stage", {}).get(stage.name):
@@ -214,15 +235,16 @@ def parse_columns(
         if item is None:
             raise SetupError(
                 f"Methods {text!r} cannot be read at {text[position:][:30]!r}; "
-                "write names separated by commas, settings in brackets: 'concat,post_fusion[vote=staged;k=10]'."
+                "write names separated by commas, settings in brackets: 'concat,post_fusion[vote=staged;k=10]', and "
+                "a cascade with '>': 'concat>post_fusion'."
             )
-        position = item.end()
+        position, method = item.end(), item["cascade"] or item["method"]
         settings = parse_settings((item["settings"] or "").split(";"))
-        if (own_graph := (own_graphs or {}).get(item["method"])) is not None:
+        if (own_graph := (own_graphs or {}).get(method)) is not None:
             columns.append(make_column(own_graph, settings, context))
             continue
-        is_named = item["method"] != "all"
-        names = [find_method(item["method"]).name] if is_named else list(list_methods())
+        is_named = method != "all"
+        names = [find_method(method).name] if is_named else list(list_methods())
         columns += [replace(make_column(name, settings, context, systems), must_be_asked=is_named) for name in names]
     if not columns:
         raise SetupError(f"No method is named; give 'all' or some of: {', '.join(list_methods())}.")
@@ -246,20 +268,25 @@ def make_column(
 ) -> Column:
     """Make the column of a method or of a graph. `settings` override those of `context`.
 
-    method: a method's name, the path of a composed.json file, or a compiled graph of your own, whose column has the
-    name that it was compiled with. systems: as in `parse_columns`.
+    method: a method's name, a cascade such as "concat>post_fusion", whose steps all get the settings that they do not
+    set themselves, the path of a composed.json file, or a compiled graph of your own, whose column has the name that it
+    was compiled with. systems: as in `parse_columns`.
     """
-    if isinstance(method, str) and is_composed_file_name(method):
-        from quorum.graphs.composed import composed_graph, use_measured_model
+    if isinstance(method, str) and is_written_cascade(method) and method not in list_methods():
+        name = method = add_to_steps(method, settings)  # every step gets the settings, unless it sets them itself
+        common_settings = find_common_settings(method)
+        settings = {**settings, **common_settings}
+    else:
+        if isinstance(method, str) and is_composed_file_name(method):
+            from quorum.graphs.composed import composed_graph, use_measured_model
 
-        method = composed_graph(method, systems)
-        context = use_measured_model(method, context)
+            method = composed_graph(method, systems)
+            context = use_measured_model(method, context)
+        name = add_brackets(method if isinstance(method, str) else get_graph_name(method), settings)
     if hasattr(method, "pricing_model"):  # a system does not use the models of the context
         context = replace(context, model="embedded", verifier=None, context_filter=None, reranker=None)
     own_graph, method_name = (None, method) if isinstance(method, str) else (method, get_graph_name(method))
     parsed_settings = {key: parse_setting(key, value) for key, value in settings.items()}
-    bracketed_settings = ";".join(f"{key}={value}" for key, value in settings.items())
-    name = f"{method_name}[{bracketed_settings}]" if settings else method_name
     return Column(
         name=name,
         method=method_name,

@@ -12,6 +12,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.corpus_files import compute_short_hash
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.langsmith_questions import read_origin
+from quorum.nodes.ask_stage import make_step_context
 from quorum.nodes.describe_settings import SETTINGS_THAT_CHANGE_NO_ANSWER, describe_settings
 from quorum.prompts import BUILT_IN, get_version
 
@@ -62,12 +63,30 @@ def make_config(
                 # Only the graph of a user's own system (`quorum.graphs.own_system`) has the attribute `spec_hash`.
                 **({"system": system} if (system := getattr(column.own_graph, "spec_hash", None)) else {}),
                 **describe_settings(column.context, omitted_settings),
+                **describe_steps(column),
                 **({"top": column.passages_read} if column.passages_read else {}),
                 **({"gold": column.gold_position} if column.gold_position else {}),
             }
             for column in columns
         },
     }
+
+
+def describe_steps(column: Column) -> dict[str, Any]:
+    """For a cascade that the user wrote, {"steps": by step, the settings in its brackets}, if a step has any."""
+    cascade = column.cascade
+    if cascade is None or not cascade.is_written:
+        return {}
+    steps = {
+        stage.name: {
+            name: value
+            for name, value in describe_settings(make_step_context(column.context, stage), ()).items()
+            if name in stage.settings
+        }
+        for stage in cascade.stages
+        if stage.settings
+    }
+    return {"steps": steps} if steps else {}
 
 
 def describe_graph(graph: Any) -> str:

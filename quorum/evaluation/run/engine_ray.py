@@ -139,7 +139,8 @@ def find_needed_files(columns: Sequence[Column]) -> list[str]:
         for part in (retriever, *(getattr(retriever, name, None) for name in ("dense", "lexical"))):
             if isinstance(part, BM25Retriever | ChromaRetriever) and "://" not in str(part.store):
                 files.append(str(part.store))
-        files += [path for path in (context.examples, context.prompts) if isinstance(path, str)]
+        for step_context in column.list_contexts(context):
+            files += [path for path in (step_context.examples, step_context.prompts) if isinstance(path, str)]
     return list(dict.fromkeys(files))
 
 

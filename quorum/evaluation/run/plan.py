@@ -108,7 +108,8 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     if options.screen is not None:
         check_screen(all_columns, retrieves=source.retrieves)
     for column in all_columns:
-        await check_models(column.context)
+        for context in column.list_contexts(column.context):
+            await check_models(context)
     eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)
     if options.baseline in left_out_reasons:
         reason = left_out_reasons[options.baseline]

@@ -68,14 +68,13 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
 
     Columns that ask the same retriever for the same number of passages share one cache.
     """
-    from quorum.graphs.composed import get_composed_cascade
     from quorum.retrievers import get_retriever
 
     shared_retrievers: dict[tuple[Any, ...], CachingRetriever] = {}
     shared_columns = []
     for column in columns:
         context = column.context
-        if get_composed_cascade(column.own_graph) is not None:  # a cascade has a cache of its own
+        if column.cascade is not None:  # a cascade has a cache of its own
             shared_columns.append(column)
             continue
         parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key, context.k)

@@ -92,8 +92,10 @@ def read_request(body: Any) -> RunRequest:
 def split_method(text: str) -> tuple[str, dict[str, str]]:
     """The name of a method and its own settings. Raises `Refusal`.
 
-    >>> split_method("sure[k=3; ranking=lazy]")
-    ('sure', {'k': '3', 'ranking': 'lazy'})
+    The brackets of a cascade belong to its steps, and stay in its name.
+
+    >>> split_method("sure[k=3; ranking=lazy]"), split_method("concat > sure[k=3]")
+    (('sure', {'k': '3', 'ranking': 'lazy'}), ('concat > sure[k=3]', {}))
     """
     try:
         name, settings = split_brackets(text)
