@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.cascades.composed_file import ComposedCascade, ComposedStage, is_composed_file_name, read_composed_cascade
+from quorum.cascades.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
 from quorum.core.context import MAX_SUPERSTEPS, Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Question, Result, State
-from quorum.graphs.catalogue import Method, find_listed_method, list_methods
+from quorum.graphs.catalogue import Method, list_methods
 from quorum.graphs.method_graph import MethodGraph
 from quorum.nodes.abstain import abstain
 from quorum.nodes.ask_stage import find_model_spec, make_stage_node
@@ -84,10 +84,10 @@ def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
 
 
 def find_stage_method(stage: ComposedStage) -> Method:
-    """The method of a stage that is not a user's own system: a listed method, or a cascade in a file."""
-    return (
-        make_composed_method(stage.method) if is_composed_file_name(stage.method) else find_listed_method(stage.method)
-    )
+    """The method of a stage that is not a user's own system: a listed method, or a cascade, in a file or written."""
+    from quorum.graphs.find_method import find_method
+
+    return find_method(stage.method)
 
 
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:

@@ -122,7 +122,8 @@ Methods: TypeAlias = Annotated[
     typer.Option(
         "--methods",
         metavar="A,B|all",
-        help="Methods, with own settings in brackets: 'concat,concat[k=10;seed=1]'.",
+        help="Methods, with own settings in brackets: 'concat,concat[k=10;seed=1]'; 'concat>post_fusion' is a cascade: "
+        "if the answer is unknown, the next is asked.",
         autocompletion=complete_methods,
     ),
 ]

@@ -192,3 +192,33 @@ def test_a_comparison_names_the_system_beside_the_cascade(
     assert run.code == 0, run.err
     rows = [json.loads(line) for line in Path("results/results.jsonl").read_text().splitlines()]
     assert [(row["method"].partition("-")[0], row["em"]) for row in rows] == [("cascade", 1.0), ("mine", 0.0)]
+
+
+def test_a_client_may_write_a_cascade_of_methods_that_it_may_ask(serve: Serve, openai_server: OpenAIServer) -> None:
+    openai_server.reply(lambda request: "1931" if "three words" in request.text else "unknown")
+    api = serve(model="openai:test")
+    for name in ("concat>base", "concat-then-base", "concat[k=1] then base@towers"):
+        assert api.ask(QUESTION, model=name).quorum["answer"] == "1931"
+    assert openai_server.requests[-2].text.count("\n[") == 1
+    assert 'quorum_questions_total{method="cascade",outcome="answered"} 3' in api.get("/metrics").text
+    assert api.get("/v1/models/concat%3Ebase").json()["id"] == "concat>base"
+    shown = api.get("/v1/methods/concat-then-base").json()
+    assert (shown["id"], shown["family"], shown["svg"]) == (
+        *("concat>base", "Cascades", "/v1/methods/concat%3Ebase.svg"),
+    )
+    assert api.get(shown["svg"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("base>concat", "offer no answer 'unknown'"),
+        ("concat>nothing", "no method 'nothing'"),
+        ("concat>sure[k=500]", "k=500 is too large"),
+        ("concat[model=openai:dear]>base", "not allowed on this server"),
+        ("concat[store=/etc]>base", "may not choose the setting 'store'"),
+    ],
+)
+def test_a_cascade_that_a_client_may_not_ask_is_refused_in_one_sentence(serve: Serve, name: str, message: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=message):
+        serve(model="embedded").ask(QUESTION, model=name)

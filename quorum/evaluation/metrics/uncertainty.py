@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quorum.cascades.composed_file import ComposedCascade, is_composed_file_name, read_composed_cascade
+from quorum.cascades.written_cascade import is_written_cascade, read_written_cascade
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Result
@@ -154,8 +155,9 @@ def has_stage_with_confidence(cascade: ComposedCascade, context: Context) -> boo
         stage_context = replace(context, **settings)
         if stage.own_system_hash is not None:
             continue  # a user's own system states no confidence
-        if is_composed_file_name(stage.method):
-            if has_stage_with_confidence(read_composed_cascade(stage.method), stage_context):
+        if is_written_cascade(stage.method) or is_composed_file_name(stage.method):
+            read = read_written_cascade if is_written_cascade(stage.method) else read_composed_cascade
+            if has_stage_with_confidence(read(stage.method), stage_context):
                 return True
         elif has_confidence(stage.method, stage_context):
             return True

@@ -241,6 +241,7 @@ export const api = {
   listSettings: async () => (await ask<List<SettingGroup>>("GET", "/v1/settings")).data,
   rename: (id: string, title: string) => ask<unknown>("PATCH", `/v1/runs/${one(id)}`, { title }),
   remove: (id: string) => ask<unknown>("DELETE", `/v1/runs/${one(id)}`),
+  showMethod: (method: string) => ask<Method>("GET", `/v1/methods/${one(method)}`),
   drawMethod: async (method: string) => (await send("GET", `/v1/methods/${one(method)}.svg`)).text(),
 };
 

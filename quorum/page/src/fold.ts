@@ -1,6 +1,7 @@
 // What the events of a run amount to: a value that the views show. It is the same after a reload, because the server
 // keeps the events.
 import type { Answer, FailureGroup, Group, ReadPassage, RunEvent, Vote, WholeRun } from "./api";
+import { nameOf } from "./names";
 
 export interface NodeCount {
   started: number;
@@ -89,7 +90,7 @@ function change(answer: MethodView, event: RunEvent): MethodView {
   switch (event.type) {
     case "node_started":
     case "node_finished": {
-      const isInTurn = event.inside[0] === answer.method.replace(/\[.*/s, ""); // a follow-up question runs the method inside a turn
+      const isInTurn = event.inside[0] === nameOf(answer.method); // a follow-up question runs the method inside a turn
       const path = [...event.inside.slice(isInTurn ? 1 : 0), event.node].join("/");
       const count = answer.nodes[path] ?? { started: 0, finished: 0 };
       const nodes = { ...answer.nodes, [path]: event.type === "node_started" ? { ...count, started: count.started + 1 } : { ...count, finished: count.finished + 1 } };

@@ -2,6 +2,7 @@
 import { computed, effect, signal, type Signal } from "@preact/signals";
 import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead, type SettingGroup } from "./api";
 import { apply, describe, empty, type RunView } from "./fold";
+import { nameOf, stepsOf } from "./names";
 import { navigate, route } from "./router";
 
 export interface Source {
@@ -80,7 +81,10 @@ export const chosenMethods = computed(() => {
   return effort?.methods ?? [];
 });
 export const conversationKey = computed(() => (route.value.view === "conversation" ? route.value.id : "new"));
-export const titleOf = (method: string): string => methods.value.find((one) => one.id === method.replace(/\[.*/s, ""))?.title ?? method;
+export const titleOf = (method: string): string => {
+  const titles = stepsOf(method).map((step) => methods.value.find((one) => one.id === nameOf(step))?.title ?? step);
+  return titles.length > 1 ? titles.join("; if unknown: ") : (titles[0] ?? method);
+};
 
 export function choose(change: Partial<Choice>): void {
   choice.value = { ...choice.value, ...change };

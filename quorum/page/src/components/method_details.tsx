@@ -2,6 +2,7 @@ import type { Signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import type { MethodView, RunView } from "../fold";
+import { nameOf } from "../names";
 import { attempt, loadDetails, titleOf } from "../state";
 import { Calls } from "./calls";
 
@@ -52,7 +53,7 @@ export function MethodDetails({ turn, answer, onClose }: { turn: Signal<RunView>
 function Graph({ answer }: { answer: MethodView }) {
   const place = useRef<HTMLDivElement>(null);
   const [isDrawn, setDrawn] = useState(false);
-  const name = answer.method.replace(/\[.*/s, "");
+  const name = nameOf(answer.method);
   useEffect(() => {
     void attempt(async () => {
       const drawing = new DOMParser().parseFromString(await api.drawMethod(name), "image/svg+xml").documentElement;

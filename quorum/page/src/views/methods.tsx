@@ -1,16 +1,28 @@
 import { useState } from "preact/hooks";
-import type { Method } from "../api";
+import { api, type Method } from "../api";
 import { Dialog } from "../components/dialog";
-import { choice, choose, methods, savedSets } from "../state";
+import { stepsOf } from "../names";
+import { attempt, choice, choose, methods, savedSets, titleOf } from "../state";
+
+/** A cascade that the visitor has chosen, as the list shows it. */
+const cascade = (id: string): Method => ({ id, title: titleOf(id), family: "Cascades", summary: "", paper: "", calls: "", depth: "", svg: "" });
 
 /** The picker: methods by family, with plain names, search, all, saved sets. */
 export function Methods() {
   const [words, setWords] = useState("");
+  const [written, setWritten] = useState("");
   const chosen = choice.value.methods;
-  const shown = methods.value.filter((one) => `${one.id} ${one.title} ${one.summary} ${one.family}`.toLowerCase().includes(words.toLowerCase()));
+  const cascades = chosen.filter((name) => stepsOf(name).length > 1).map(cascade);
+  const shown = [...cascades, ...methods.value].filter((one) => `${one.id} ${one.title} ${one.summary} ${one.family}`.toLowerCase().includes(words.toLowerCase()));
   const families = new Map<string, Method[]>();
   for (const one of shown) families.set(one.family, [...(families.get(one.family) ?? []), one]);
   const toggle = (name: string) => choose({ methods: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
+  const add = () =>
+    attempt(async () => {
+      const { id } = await api.showMethod(written);
+      if (!chosen.includes(id)) choose({ methods: [...chosen, id] });
+      setWritten("");
+    });
   return (
     <Dialog name="methods" title="Methods">
       <p class="tools">
@@ -24,6 +36,25 @@ export function Methods() {
         <span class="soft">{chosen.length ? `${chosen.length} chosen` : "as the effort says"}</span>
       </p>
       <Sets />
+      <form
+        class="tools"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void add();
+        }}
+      >
+        <input
+          type="text"
+          aria-label="Cascade"
+          placeholder="A cascade: concat > post_fusion"
+          title="If one method's answer is unknown, the next is asked; at most three."
+          value={written}
+          onInput={(event) => setWritten(event.currentTarget.value)}
+        />
+        <button class="pick" type="submit" disabled={!written.trim()}>
+          Add
+        </button>
+      </form>
       {[...families].map(([family, items]) => (
         <fieldset key={family}>
           <legend>{family}</legend>
@@ -31,7 +62,8 @@ export function Methods() {
             <label key={one.id} class="method">
               <input type="checkbox" checked={chosen.includes(one.id)} onChange={() => toggle(one.id)} />
               <span>
-                {one.title} <span class="soft">{one.id} · {one.calls} calls · {one.paper.split(",")[0]}</span>
+                {one.title}{" "}
+                <span class="soft">{[one.id, one.calls && `${one.calls} calls`, one.paper.split(",")[0]].filter(Boolean).join(" · ")}</span>
               </span>
             </label>
           ))}
