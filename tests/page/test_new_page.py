@@ -88,6 +88,28 @@ def test_an_answer_opens_its_source_and_survives_reload_and_back(page: Page, ask
     page.wait_until("document.querySelectorAll('.footer').length === 2")
 
 
+def test_a_cascade_is_written_in_the_picker_and_asked(page: Page, asked_page: ServedPage) -> None:
+    page.visit(asked_page.url, READY)
+    page.run("document.querySelector('.pick[aria-haspopup=dialog]').click()")
+    page.wait_until("!!document.querySelector('[aria-label=Cascade]')")
+    for text, shown in (("base>concat", "offer no answer"), ("concat then base", "")):
+        page.run("document.querySelector('[aria-label=Cascade]').focus()")
+        page.run("document.querySelector('[aria-label=Cascade]').select()")
+        page.send("Input.insertText", text=text)
+        page.press("Enter", key_code=ENTER, text="\r")
+        if shown:
+            page.wait_until(f"document.body.innerText.includes({json.dumps(shown)})")
+    page.wait_until("[...document.querySelectorAll('.method input:checked')].length === 1")
+    assert "concat>base" in page.run("document.querySelector('.method').innerText")
+    page.press("Escape", key_code=ESCAPE)
+    asked_page.model.reply(["unknown", "the travel desk"])
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    assert page.run("document.querySelector('.answer').innerText") == "the travel desk"
+    page.run("localStorage.removeItem('quorum.choice')")
+    page.errors.clear()  # the browser reports the refused cascade's status 400
+
+
 def test_markup_of_documents_and_replies_is_text(page: Page, asked_page: ServedPage) -> None:
     asked_page.model.reply(HOSTILE_MARKDOWN)
     page.visit(asked_page.url, READY)
