@@ -21,9 +21,9 @@ FindGraph = Callable[[str], "CompiledStateGraph[Any, Any, Any, Any]"]
 class ChatContext(Context):
     """The settings of a conversation: the settings that all methods share, and the name of the method that answers."""
 
-    method: Annotated[str, Field(description="Method that answers; the command `quorum methods` lists all methods")] = (
-        "concat_pf"
-    )
+    method: Annotated[
+        str, Field(description="Method that answers (`quorum methods` lists all), or a cascade: concat>post_fusion")
+    ] = "concat_pf"
 
 
 def make_method_node(find_graph: FindGraph) -> Callable[[State, Runtime[ChatContext]], Awaitable[State]]:

@@ -19,7 +19,9 @@ from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.run.columns import list_columns, parse_columns
 from quorum.evaluation.run.options import Options
 from quorum.graphs import answer, answer_sync, find_method
+from quorum.graphs.conversation import graph as conversation_graph
 from quorum.models.scripted import ScriptedModel
+from quorum.nodes.ask_method import ChatContext
 
 OUTCOMES = [
     ("1931", []),
@@ -189,3 +191,19 @@ def test_a_cascade_is_evaluated_compared_and_composed(
     assert run.code == 0, run.err
     composed = json.loads((tmp_path / "out" / "composed.json").read_text())
     assert {stage["method"] for stage in composed["stages"]} <= {"concat>post_fusion", "concat_pf", "concat"}
+
+
+def test_commands_and_conversations_ask_a_cascade(quorum: Quorum, tmp_path: Path, openai_server: OpenAIServer) -> None:
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text("".join(json.dumps(passage) + "\n" for passage in GIVEN_PASSAGES))
+    openai_server.reply(lambda request: "red" if "three words" in request.text else "unknown")
+    options = ("--passages", str(passages), "--model", "openai:test", "--set", "journal=off")
+    run = quorum("ask", "Which colour?", "--method", "direct[retrieve=false] then base", *options, "--json")
+    assert (run.code, json.loads(run.out)["answer"]) == (0, "red")
+    run = quorum("ask", "Which colour?", "--method", "base>concat", *options)
+    assert (run.code, run.err.count("\n")) == (2, 1)
+    run = quorum("methods", "concat>base")
+    assert "n + [unknown] n" in run.out
+    context = ChatContext(model="openai:test", method="concat>base", journal="off")
+    state: Any = {"messages": [{"role": "user", "content": "Which colour?"}], "given": GIVEN_PASSAGES}
+    assert conversation_graph.invoke(state, context=context)["answer"] == "red"
