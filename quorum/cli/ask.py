@@ -41,8 +41,8 @@ def ask(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Method (see: quorum methods), also with settings: concat[k=3]; a cascade: 'concat>sure'; or a file of "
-            "quorum compose.",
+            help="Method (see: quorum methods), also with settings: concat[k=3]; a cascade: 'concat>sure'; or a file "
+            "of quorum compose.",
             autocompletion=complete_method,
         ),
     ] = "concat_pf",
