@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields
 from typing import Any
 
-from quorum.core.context import Context
+from quorum.core.context import Context, count_passages_to_find
 from quorum.core.where import format_where
 from quorum.datasets.examples import read_examples
 from quorum.models import get_embedding_name, get_model_identity
@@ -23,7 +23,7 @@ SETTINGS_THAT_CHANGE_NO_ANSWER = {
     "answer_measure",  # config.json names it once, because all methods have the same
 }
 SILVER_SETTINGS = ("silver_measure", "scorer")  # they change an answer only with filter_mode=silver
-OPTIONAL_SETTINGS = {"calibration", "where", *SILVER_SETTINGS}  # described only if they are set
+OPTIONAL_SETTINGS = {"calibration", "where", "rerank_from", *SILVER_SETTINGS}  # described only if they are set
 
 
 def describe_settings(context: Context, excluded_names: Collection[str]) -> dict[str, Any]:
@@ -33,6 +33,8 @@ def describe_settings(context: Context, excluded_names: Collection[str]) -> dict
     the user overrides is described by its version.
     """
     values = {field.name: getattr(context, field.name) for field in fields(context) if field.name not in excluded_names}
+    if "rerank_from" in values:  # what the default stands for is recorded, too
+        values["rerank_from"] = None if context.reranker is None else count_passages_to_find(context)
     return {
         name: to_json_value(name, value, context)
         for name, value in values.items()

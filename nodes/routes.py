@@ -63,14 +63,17 @@ def rerank_or_filter(state: State, runtime: Runtime[Context]) -> Literal["rerank
 
 def choose_reranker(
     state: State, runtime: Runtime[Context]
-) -> Literal["by the question", "by a rationale", "by a summary", "by a list"]:
-    """By what the reranker that the user chose orders the passages."""
-    basis_of_reranker: dict[str | None, Literal["by a rationale", "by a summary", "by a list"]] = {
+) -> Literal["by the question", "by a rationale", "by a summary", "by a list", "by pairs"]:
+    """By what the reranker that the user chose orders the passages. By pairs: it scores each passage with the
+    question.
+    """
+    basis_of_reranker: dict[str | None, Literal["by the question", "by a rationale", "by a summary", "by a list"]] = {
+        "question": "by the question",
         "rationale": "by a rationale",
         "summary": "by a summary",
         "listwise": "by a list",
     }
-    return basis_of_reranker.get(get_context(runtime).reranker, "by the question")
+    return basis_of_reranker.get(get_context(runtime).reranker, "by pairs")
 
 
 def reorder_if_explained(state: State) -> Literal["rationale", "no candidate"]:

@@ -7,6 +7,7 @@ from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Voter
+from quorum.models.rerankers import POINTWISE_RERANKERS
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
@@ -35,9 +36,12 @@ async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
     """votes, passages -> the keys that `vote` returns, and certified.
 
     A certificate needs the votes of all passages. Each vote must depend on its own passage only, and must be the same
-    if the question is asked again. Otherwise `certified` is not returned, and stays null as the node `begin` set it.
+    if the question is asked again; and whether a passage votes must depend on no text of another, as with a reranker
+    that scores pairs (quorum.algorithms.pair_order). Otherwise `certified` is not returned, and stays null as the node
+    `begin` set it.
     """
     context, outcome = get_context(runtime), await vote(state, runtime)
-    if context.vote == "staged" or context.reranker or context.context_filter or state.get("temperature_refused"):
+    is_joint = context.reranker is not None and context.reranker not in POINTWISE_RERANKERS
+    if context.vote == "staged" or is_joint or context.context_filter or state.get("temperature_refused"):
         return outcome
     return {**outcome, "certified": certify_votes(state.get("votes") or [], VOTE_KEYS[context.answer_measure])}

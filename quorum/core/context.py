@@ -29,6 +29,7 @@ from quorum.core.text import AnswerMeasure
 from quorum.core.where import parse_where
 
 MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
+FEWEST_TO_RERANK = 20  # passages that a reranker chooses from, unless rerank_from is set
 # Languages of which PyStemmer has a stemmer, for BM25; none: words as they stand.
 Language = Literal[
     "english", "catalan", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
@@ -101,10 +102,15 @@ class Context:
     """Passages per query, from 1 to 1000."""
     retrieve: Annotated[bool, limit(True)] = define("retrieve", True)
     """direct, cot: answer from passages (true) or from the model's memory (false)."""
-    reranker: Literal["rationale", "question", "listwise", "summary"] | None = define("reranker", None)
+    reranker: Literal["rationale", "question", "listwise", "summary", "reader"] | None = define("reranker", None)
     """Sort the passages again: by their similarity to the summary of the candidate that SuRe's steps choose
-    (rationale), to the question (question) or to a summary of the passages (summary), or as the model orders them
-    (listwise); empty: keep the retriever's order.
+    (rationale), to the question (question) or to a summary of the passages (summary), as the model orders them
+    (listwise), or by how surely the embedded reader finds the answer in each (reader); empty: keep the retriever's
+    order.
+    """
+    rerank_from: Annotated[int | None, limit(ge=1, le=MAX_PASSAGES)] = define("rerank_from", None)
+    """With a reranker: how many passages are found, of which it keeps the best k, from 1 to 1000; never fewer than k
+    are found; empty: 4 k, and at least 20.
     """
     context_filter: str | None = define("context_filter", None)
     """Shorten the passages before they are read: embedded, llm, llm:MODEL or transformers:PATH."""
@@ -363,6 +369,17 @@ def read_configurable() -> Mapping[str, Any]:
         return get_config().get("configurable") or {}
     except RuntimeError:
         return {}
+
+
+def count_passages_to_find(context: Context) -> int:
+    """How many passages a search finds: k, or more for a reranker to choose k from.
+
+    >>> count_passages_to_find(Context(k=3)), count_passages_to_find(Context(k=3, reranker="reader"))
+    (3, 20)
+    """
+    if context.reranker is None:
+        return context.k
+    return max(context.k, context.rerank_from or min(MAX_PASSAGES, max(4 * context.k, FEWEST_TO_RERANK)))
 
 
 def get_filter_spec(context: Context) -> str:

@@ -51,7 +51,11 @@ class Passage(TypedDict):
     text: str
     """What is read and quoted."""
     score: NotRequired[float]
-    """The retriever's score, higher is better; its scale depends on the retriever."""
+    """The retriever's score, higher is better; its scale depends on the retriever. Of a reranker that scores each
+    passage with the question, its score.
+    """
+    retriever_score: NotRequired[float]
+    """The retriever's score, if a reranker's took its place."""
     places: NotRequired[list[Place]]
     """Where the passage stands in files."""
     metadata: NotRequired[dict[str, Any]]

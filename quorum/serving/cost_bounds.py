@@ -3,7 +3,7 @@
 import math
 from typing import get_args
 
-from quorum.core.context import Context
+from quorum.core.context import Context, count_passages_to_find
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.metrics.prices import FREE_PRICE, Prices, find_model
 from quorum.evaluation.run.columns import Column
@@ -27,7 +27,9 @@ def bound_request(prices: Prices, method: str, context: Context, question: str) 
     For a method whose calls have no bound, it is the price of one call, and each later call is checked by itself.
     """
     models = {find_model(role, context) for role in get_args(ModelRole)}
-    prompt_tokens = estimate_tokens(question) + TOKENS_OF_INSTRUCTIONS + context.k * TOKENS_OF_PASSAGE
+    prompt_tokens = (
+        estimate_tokens(question) + TOKENS_OF_INSTRUCTIONS + count_passages_to_find(context) * TOKENS_OF_PASSAGE
+    )
     dearest_call = max(
         (prices.find_price(model) or FREE_PRICE).compute_cost(prompt_tokens, LONGEST_REPLY) for model in models
     )

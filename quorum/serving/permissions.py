@@ -23,6 +23,7 @@ ALLOWED_SETTINGS = (
     "where",
     "retrieve",
     "reranker",
+    "rerank_from",
     "filter_mode",
     "candidates",
     "ranking",
@@ -36,7 +37,12 @@ ALLOWED_SETTINGS = (
     "speculative",
     "vote",
 )  # none of them names a file, an address or code
-LARGEST_VALUES = {"k": 50, "samples": 10, "candidates": 10}  # or the server's own setting, if that is higher
+LARGEST_VALUES = {
+    "k": 50,
+    "rerank_from": 200,
+    "samples": 10,
+    "candidates": 10,
+}  # or the server's own setting, if that is higher
 ALLOWED_CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
 MODEL_SETTINGS = ("model", "verifier")
 AT_SIGN = re.compile(r"@(?![^\[\]]*\])")  # between method and collection, not inside the brackets of a cascade's step
@@ -197,7 +203,7 @@ class Permissions:
             known_names = ", ".join((*ALLOWED_SETTINGS, *ALLOWED_CHOICES, *MODEL_SETTINGS))
             raise SetupError(f"A client may not choose the setting {name[:40]!r}; it may choose: {known_names}.")
         setting = parse_setting(name, format_setting(value))
-        if name in LARGEST_VALUES and setting > self.get_largest_value(name):
+        if name in LARGEST_VALUES and setting is not None and setting > self.get_largest_value(name):
             raise SetupError(
                 f"Setting {name}={setting} is too large; a client may give {self.get_largest_value(name)} at most."
             )
@@ -205,8 +211,8 @@ class Permissions:
 
     def get_largest_value(self, name: str) -> int:
         """The largest value of a setting in LARGEST_VALUES that a client may give."""
-        server_value: int = getattr(self.server_context, name)
-        return max(LARGEST_VALUES[name], server_value)
+        server_value: int | None = getattr(self.server_context, name)
+        return max(LARGEST_VALUES[name], server_value or 0)
 
     def read_model(self, name: str, value: Any) -> str | None:
         """The chat model that a client chose. Raises `SetupError` unless it is the server's own or one of `models`."""

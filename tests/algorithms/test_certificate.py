@@ -143,11 +143,22 @@ def test_ask_prints_the_certified_number(tmp_path: Path, capsys: pytest.CaptureF
     assert (result["answer"], result["certified"]) == ("1889", 1)
 
 
-@pytest.mark.parametrize("settings", [{"vote": "staged"}, {"reranker": "question"}, {"context_filter": "embedded"}])
-async def test_staged_reranked_or_filtered_votes_are_not_certified(settings: dict[str, str]) -> None:
-    model = script_passage_answers(*["1931"] * 5)
+@pytest.mark.parametrize(
+    ("settings", "certified"),
+    [
+        ({"vote": "staged"}, None),
+        ({"context_filter": "embedded"}, None),
+        ({"reranker": "listwise"}, None),
+        ({"reranker": "question"}, 2),
+        ({"reranker": "reader"}, 2),
+    ],
+)
+async def test_votes_are_certified_unless_a_passage_may_change_what_is_asked_about_another(
+    settings: dict[str, str], certified: int | None
+) -> None:
+    model = script_passage_answers(*["1931"] * 5).on("rank_passages", "[1]")
     result = await answer(QUESTION, "post_fusion", Context(model=model, **settings), given=PASSAGES)  # type: ignore[arg-type]
-    assert (result["answer"], result["certified"]) == ("1931", None)
+    assert (result["answer"], result["certified"]) == ("1931", certified)
 
 
 async def test_a_fallback_is_not_certified() -> None:

@@ -1,6 +1,8 @@
 """Rerankers of any method: the order they give, their calls, and the state keys that they leave alone."""
 
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.memory import InMemorySaver
 from method_fixtures import PASSAGES, QUESTION, make_runtime
 
-from quorum.core.context import Context
+from quorum.core.context import Context, count_passages_to_find
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, Result, State
 from quorum.graphs import METHODS, answer
@@ -17,6 +19,8 @@ from quorum.graphs.parts.search_and_rerank import search_and_rerank
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.rank_passages import WINDOW, find_window_start, rank_window
 from quorum.nodes.reorder_passages import reorder, summarize_passages, use_query_as_question
+from quorum.nodes.score_pairs import keep_best, score_pairs
+from quorum.retrievers.index import index_passages
 
 
 class WordAxes(Embeddings):
@@ -59,11 +63,44 @@ async def test_reranking_by_the_question() -> None:
     assert len(model.history) == 1
 
 
-async def test_only_the_first_k_passages_are_reranked() -> None:
-    assert join_ids((await run_reranker(ScriptedModel(), reranker="question", k=3))["passages"]) == "p1 p3 p2"
+@pytest.mark.parametrize(
+    ("k", "rerank_from", "kept"),
+    [
+        (2, None, "p1 p3"),  # of all five
+        (2, 2, "p1 p2"),  # those that were found first
+        (2, 3, "p1 p3"),
+        (3, 1, "p1 p3 p2"),  # never fewer than k are found
+    ],
+)
+async def test_a_reranker_keeps_the_best_k_of_rerank_from_passages(k: int, rerank_from: int | None, kept: str) -> None:
+    result = await run_reranker(ScriptedModel(), reranker="question", k=k, rerank_from=rerank_from)
+    assert join_ids(result["passages"]) == kept
+
+
+async def test_one_passage_needs_no_order() -> None:
     model = ScriptedModel()
-    assert join_ids((await run_reranker(model, reranker="listwise", k=1))["passages"]) == "p1"
-    assert len(model.history) == 1  # one passage needs no order
+    assert join_ids((await run_reranker(model, reranker="listwise", k=1, rerank_from=1))["passages"]) == "p1"
+    assert len(model.history) == 1
+
+
+def test_a_search_finds_four_times_k_but_at_least_twenty_for_a_reranker() -> None:
+    counts = [count_passages_to_find(Context(reranker="reader", k=k)) for k in (1, 5, 6, 1000)]
+    assert counts == [20, 20, 24, 1000]
+    assert count_passages_to_find(Context(k=6, rerank_from=50)) == 6
+
+
+async def test_the_reader_brings_in_a_passage_that_the_search_ranks_low(tmp_path: Path) -> None:
+    others = [
+        Passage(id=f"o{n}", title="Lumen Tower", text=f"When was the Lumen Tower finished? {n}") for n in range(9)
+    ]
+    index_passages([*others, PASSAGES[0]], collection="towers", store=str(tmp_path))
+    context = Context(store=str(tmp_path), collection="towers", retriever="bm25", k=2)
+    assert "p1" not in join_ids((await answer(QUESTION, "concat", context))["passages"])
+    result = await answer(QUESTION, "concat", replace(context, reranker="reader"))
+    best, second = result["passages"]
+    assert (best["id"], result["answer"], result["usage"]["rerank"]["calls"]) == ("p1", "1931", 1)
+    assert best["score"] > second["score"]
+    assert best["retriever_score"] <= second["retriever_score"]
 
 
 async def test_reranking_by_a_summary() -> None:
@@ -218,6 +255,11 @@ async def test_each_reranking_node_returns_its_update() -> None:
     assert join_ids((await reorder(state, make_runtime(embeddings=WordAxes())))["passages"]) == "p1 p3 p2"
     update = await summarize_passages(state, make_runtime(ScriptedModel().on("generic_summary", "Sum. [DONE]")))
     assert (update["rationale"], "passages" in update, "summaries" in update) == ("Sum.", False, False)
+    assert join_ids((await keep_best(state, make_runtime(k=2)))["passages"]) == "p1 p2"
+    state = State(question=QUESTION, passages=PASSAGES[:2][::-1])
+    update = await score_pairs(state, make_runtime(reranker="reader"))
+    assert (join_ids(update["passages"]), list(update["usage"])) == ("p1 p2", ["rerank"])
+    assert "retriever_score" not in update["passages"][0]  # given passages have no score
 
 
 async def test_passages_of_another_query_are_reranked_by_that_query() -> None:
@@ -237,7 +279,7 @@ async def test_reranking_keeps_the_retrieval_scores_and_returns_only_passages() 
     assert {p["id"]: p["score"] for p in result["passages"]} == {p["id"]: p["score"] for p in scored_passages}
 
 
-@pytest.mark.parametrize("reranker", ["question", "rationale", "summary", "listwise"])
+@pytest.mark.parametrize("reranker", ["question", "rationale", "summary", "listwise", "reader"])
 async def test_the_embedded_model_serves_every_reranker(reranker: str) -> None:
     context = Context(reranker=reranker)  # type: ignore[arg-type]
     result = await answer(QUESTION, "post_fusion", context, given=PASSAGES[::-1])

@@ -263,6 +263,10 @@ def test_a_higher_setting_of_the_server_raises_the_limit_for_clients(serve: Serv
     assert api.ask(extra_body={"quorum": {"k": 100}}).quorum["answer"] == "1931"
     with pytest.raises(openai.BadRequestError, match="k=101 is too large; a client may give 100 at most"):
         api.ask(extra_body={"quorum": {"k": 101}})
+    with pytest.raises(openai.BadRequestError, match="rerank_from=201 is too large; a client may give 200 at most"):
+        api.ask(extra_body={"quorum": {"rerank_from": 201}})
+    chosen = {"quorum": {"reranker": "reader", "rerank_from": None}}
+    assert api.ask(extra_body=chosen).quorum["answer"] == "1931"
     content = api.get("/openapi.json").json()["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]
     settings = content["application/json"]["schema"]["properties"]["quorum"]["properties"]
     assert (settings["k"]["maximum"], settings["samples"]["maximum"]) == (100, 10)

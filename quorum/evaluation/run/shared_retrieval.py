@@ -12,6 +12,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import PrivateAttr
 
+from quorum.core.context import count_passages_to_find
 from quorum.core.where import format_where
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.watch import SEARCH_SECONDS
@@ -73,7 +74,7 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
     shared_retrievers: dict[tuple[Any, ...], CachingRetriever] = {}
     shared_columns = []
     for column in columns:
-        context = column.context
+        context = replace(column.context, k=count_passages_to_find(column.context))
         if column.cascade is not None:  # a cascade has a cache of its own
             shared_columns.append(column)
             continue
@@ -81,5 +82,5 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
         key = (format_where(context.where), *(part if isinstance(part, str | int) else id(part) for part in parts))
         if key not in shared_retrievers:
             shared_retrievers[key] = CachingRetriever(inner=get_retriever(context))
-        shared_columns.append(replace(column, context=replace(context, retriever=shared_retrievers[key])))
+        shared_columns.append(replace(column, context=replace(column.context, retriever=shared_retrievers[key])))
     return shared_columns

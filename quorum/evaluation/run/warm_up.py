@@ -34,10 +34,10 @@ async def warm_up(columns: Sequence[Column], *, retrieves: bool) -> None:
 
 
 def has_embedded_model(context: Context) -> bool:
-    """Whether the model, the verifier or the context filter is embedded."""
+    """Whether the model, the verifier, the context filter or the reranker is embedded."""
     # filter_kind is "embedded" for the specs "embedded", "embedded:FOLDER" and "llm:embedded".
     filter_kind = (context.context_filter or "").strip().removeprefix("llm:").partition(":")[0]
-    return "embedded" in (context.model, context.verifier, filter_kind)
+    return "embedded" in (context.model, context.verifier, filter_kind) or context.reranker == "reader"
 
 
 def is_built_in(retriever: CachingRetriever) -> bool:

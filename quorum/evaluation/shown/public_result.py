@@ -15,7 +15,8 @@ from quorum.core.text import format_count
 from quorum.documents.places import describe_place, get_file_name, list_places, make_document_id
 from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
 
-PUBLIC_FIELDS = ("id", "title", "text", "score")  # fields of a passage; clients do not learn where its file lies
+# Fields of a passage; clients do not learn where its file lies.
+PUBLIC_FIELDS = ("id", "title", "text", "score", "retriever_score")
 Verdict = Literal["supported", "unclear", "unknown"]
 VERDICT_TEXTS: dict[Verdict, str] = {
     "supported": "",

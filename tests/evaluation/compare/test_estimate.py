@@ -146,6 +146,9 @@ def test_prices_are_found_and_applied(tmp_path: Path) -> None:
     context_with_verifier = Context(model="openai:gpt-4o-mini", verifier="openai:gpt-4o")
     assert prices.compute_cost(context_with_verifier, usage) == 0.15 + 2.50
     assert prices.compute_cost(Context(model="openai:x"), usage) is None
+    # The embedded reader sorted the passages.
+    usage = {"answer": usage["answer"], "rerank": usage["validity"]}
+    assert prices.compute_cost(Context(model="openai:gpt-4o-mini", reranker="reader"), usage) == 0.15
 
 
 @pytest.mark.parametrize(

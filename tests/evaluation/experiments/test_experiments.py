@@ -14,12 +14,12 @@ from openai_server import OpenAIServer, Request
 
 from quorum.cli.main import main
 from quorum.cli.tables import SEPARATE_TABLE_COLUMNS
-from quorum.core.context import Context
+from quorum.core.context import Context, count_passages_to_find
 from quorum.core.errors import SetupError
 from quorum.datasets.data_set_names import find_data_set_name
 from quorum.datasets.examples import read_examples
 from quorum.evaluation.experiments.catalogue import EXPERIMENTS, find_experiment
-from quorum.evaluation.experiments.experiment_columns import group_columns
+from quorum.evaluation.experiments.experiment_columns import apply_settings, group_columns
 from quorum.evaluation.experiments.run_experiment import run_experiment
 from quorum.evaluation.run.dataset import read_data
 from quorum.evaluation.run.demonstrations import draw_shots
@@ -193,6 +193,14 @@ async def test_the_top_passage_alone_is_read_after_reranking(data: Path, openai_
     assert {(len(row["passages"]), len(row["retrieved"])) for row in rows} == {(1, 4)}
     assert json.loads((report.folder / "config.json").read_text())["methods"]["base"]["top"] == 1
     assert report.comparisons[0]["methods"]["base[reranker=listwise]"]["em"]["difference"] == 1
+
+
+@pytest.mark.parametrize(("context", "count"), [(CONTEXT, 10), (replace(CONTEXT, k=3), 3)])
+def test_the_rerankers_of_sures_table_reorder_the_ten_passages_that_were_found(context: Context, count: int) -> None:
+    experiment = find_experiment("sure-table-4")
+    [columns] = group_columns(experiment, apply_settings(experiment, context))
+    assert [column.context.reranker for column in columns] == [None, "question", "listwise", "summary", "rationale"]
+    assert {count_passages_to_find(column.context) for column in columns} == {count}
 
 
 async def test_few_shot_runs_go_on_where_they_stopped(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
