@@ -7,7 +7,7 @@ from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import count_votes
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Voter
-from quorum.models.rerankers import POINTWISE_RERANKERS
+from quorum.models.rerankers import is_pointwise
 
 
 async def vote(state: State, runtime: Runtime[Context]) -> State:
@@ -41,7 +41,7 @@ async def certified_vote(state: State, runtime: Runtime[Context]) -> State:
     `begin` set it.
     """
     context, outcome = get_context(runtime), await vote(state, runtime)
-    is_joint = context.reranker is not None and context.reranker not in POINTWISE_RERANKERS
+    is_joint = context.reranker is not None and not is_pointwise(context.reranker)
     if context.vote == "staged" or is_joint or context.context_filter or state.get("temperature_refused"):
         return outcome
     return {**outcome, "certified": certify_votes(state.get("votes") or [], VOTE_KEYS[context.answer_measure])}

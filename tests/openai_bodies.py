@@ -166,3 +166,10 @@ def make_embeddings(request_body: dict[str, Any]) -> dict[str, Any]:
     ]
     usage = {"prompt_tokens": 1, "total_tokens": 1}
     return {"object": "list", "data": data, "model": request_body["model"], "usage": usage}
+
+
+def rank_by_length(body: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a request for reranking: the longest document first, scored by its characters."""
+    scores = [{"index": index, "relevance_score": len(text)} for index, text in enumerate(body["documents"])]
+    scores.sort(key=lambda item: -item["relevance_score"])
+    return {"model": body["model"], "results": scores[: body["top_n"]], "usage": {"total_tokens": 70}}

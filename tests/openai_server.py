@@ -1,5 +1,5 @@
 """A loopback server that speaks the OpenAI protocol: chat completions (also streamed), completions that echo the
-prompt with log-probabilities, embeddings, models.
+prompt with log-probabilities, embeddings, models; and reranking, as vLLM does beside it.
 
 `server.reply(...)` sets its replies, `server.requests` records the requests. It runs in threads of its own, and the
 code under test talks to it through real sockets.
@@ -16,10 +16,18 @@ from itertools import islice
 from typing import Any
 
 from loopback_server import LoopbackServer
-from openai_bodies import Response, make_chunks, make_completion, make_echo, make_embeddings, make_error
+from openai_bodies import (
+    Response,
+    make_chunks,
+    make_completion,
+    make_echo,
+    make_embeddings,
+    make_error,
+    rank_by_length,
+)
 
 CHAT_PATH, EMBEDDINGS_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
-COMPLETIONS_PATH = "/v1/completions"
+COMPLETIONS_PATH, RERANK_PATH = "/v1/completions", "/v1/rerank"
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ class OpenAIServer:
         self.most_open_requests = 0
         self.models = ["test"]
         self.make_embeddings: Callable[[dict[str, Any]], Any] = make_embeddings  # the body of a reply, or a response
+        self.rerank: Callable[[dict[str, Any]], Any] = rank_by_length  # the body of a reply, or a response
         # Guards the fields that several threads change; notified when a request begins or ends.
         self.state_changed = threading.Condition()
         self.release_event = threading.Event()
@@ -176,6 +185,11 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
             with server.record_open_request(request) as scripted_reply:
                 if self.path == EMBEDDINGS_PATH:
                     answer = server.make_embeddings(body)
+                    return self.send(answer if isinstance(answer, Response) else Response(body=answer))
+                if self.path == RERANK_PATH:
+                    answer = server.rerank(body)
+                    if isinstance(answer, Response) and answer.drop:
+                        return hang_up(self.connection)
                     return self.send(answer if isinstance(answer, Response) else Response(body=answer))
                 if self.path == MODELS_PATH:
                     models = [

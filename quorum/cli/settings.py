@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from quorum.core.settings.config_files import ConfigFile
 
 # Settings that say to whom questions and documents are sent.
-RECIPIENT_SETTINGS = ("model", "verifier", "scorer", "context_filter", "embeddings", "store", "retriever")
+RECIPIENT_SETTINGS = ("model", "verifier", "scorer", "context_filter", "embeddings", "store", "retriever", "reranker")
 
 
 def read_context(settings: Sequence[str] | None, **options: Any) -> Context:

@@ -102,11 +102,15 @@ class Context:
     """Passages per query, from 1 to 1000."""
     retrieve: Annotated[bool, limit(True)] = define("retrieve", True)
     """direct, cot: answer from passages (true) or from the model's memory (false)."""
-    reranker: Literal["rationale", "question", "listwise", "summary", "reader"] | None = define("reranker", None)
+    reranker: (
+        Literal["rationale", "question", "listwise", "summary", "reader"]
+        | Annotated[str, Field(pattern=r"^(cross_encoder|api):\s*\S", examples=["cross_encoder:MODEL", "api:MODEL"])]
+        | None
+    ) = define("reranker", None)
     """Sort the passages again: by their similarity to the summary of the candidate that SuRe's steps choose
     (rationale), to the question (question) or to a summary of the passages (summary), as the model orders them
-    (listwise), or by how surely the embedded reader finds the answer in each (reader); empty: keep the retriever's
-    order.
+    (listwise), by how surely the embedded reader finds the answer in each (reader), or by the score that a model gives
+    question and passage (cross_encoder:MODEL, or api:MODEL on a server); empty: keep the retriever's order.
     """
     rerank_from: Annotated[int | None, limit(ge=1, le=MAX_PASSAGES)] = define("rerank_from", None)
     """With a reranker: how many passages are found, of which it keeps the best k, from 1 to 1000; never fewer than k
@@ -289,6 +293,8 @@ def describe_type(schema: Mapping[str, Any]) -> str:
     """The values that a JSON schema of one type allows, in words."""
     if "enum" in schema:
         return f"one of: {', '.join(schema['enum'])}"
+    if "examples" in schema:
+        return " or ".join(schema["examples"])
     type_words = {
         "array": "a list",
         "integer": "a whole number",

@@ -19,8 +19,8 @@ CREATION_LOCK = threading.Lock()
 
 
 def chat_model(spec: str | BaseChatModel, context: Context | None = None) -> BaseChatModel:
-    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name". A model
-    object is returned unchanged.
+    """The chat model of a spec: "embedded", "scripted", "transformers:PATH", "openai:NAME" or "provider:name"; for
+    "api:NAME" a server's reranker in this form. A model object is returned unchanged.
 
     Clients do not retry, because `quorum.models.call` does. OpenAI's client reports token counts even when it streams.
     Within one event loop, equal specs with equal settings give the same client. Raises `SetupError` for a spec
@@ -58,10 +58,11 @@ async def chat_model_async(spec: str | BaseChatModel, context: Context) -> BaseC
 
 
 def make_client_key(spec: Spec, context: Context) -> Any:
-    """The key of a client in the cache of the event loop: the spec (which holds the server's address),
-    OPENAI_API_KEY if the provider is openai, and the timeout.
+    """The key of a client in the cache of the event loop: the spec (which holds the server's address), the key in the
+    environment if the provider is openai or api, and the timeout.
     """
-    return ("chat", spec, os.environ.get("OPENAI_API_KEY") if spec.provider == "openai" else None, context.timeout)
+    variable = {"openai": "OPENAI_API_KEY", "api": "QUORUM_RERANK_API_KEY"}.get(spec.provider)
+    return ("chat", spec, os.environ.get(variable) if variable else None, context.timeout)
 
 
 def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> BaseChatModel:
@@ -75,6 +76,10 @@ def make_chat(spec: Spec, context: Context, loop_cache: LoopCache | None) -> Bas
     if spec.provider == "transformers":
         with CREATION_LOCK:
             return get_local_model(spec.name, fingerprint_model(spec.name))
+    if spec.provider == "api":
+        from quorum.models.rerank_model import make_rerank_model
+
+        return make_rerank_model(spec, context.timeout, loop_cache)
     options: dict[str, Any] = {"max_retries": 0, "timeout": context.timeout}
     if spec.provider == "openai":
         options |= get_openai_access(spec) | {"stream_usage": True}

@@ -18,6 +18,7 @@ from quorum.models.network_settings import explain_network_settings
 T = TypeVar("T")
 OPENAI_URL = "https://api.openai.com/v1"
 PLACEHOLDER_KEY = "none"
+RERANK_URL_VARIABLE = "QUORUM_RERANK_BASE_URL"  # the address of the provider api, which ranks passages
 OWN_PROVIDERS = ("embedded", "scripted")  # Quorum's own models; only the first can also make embeddings
 
 
@@ -47,6 +48,9 @@ def read_spec(text: str, setting: str = "model") -> Spec:
     provider, name = split_spec(text, setting)
     if not name:
         return Spec(provider, "")
+    if provider == "api":
+        url = os.environ.get(RERANK_URL_VARIABLE, "").strip()
+        return Spec(provider, name, check_url(url, RERANK_URL_VARIABLE) if url else None)
     return Spec(provider, name, get_openai_url() if provider == "openai" else find_server_url(provider))
 
 

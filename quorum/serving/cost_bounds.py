@@ -7,6 +7,7 @@ from quorum.core.context import Context, count_passages_to_find
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.metrics.prices import FREE_PRICE, Prices, find_model
 from quorum.evaluation.run.columns import Column
+from quorum.models.rerankers import get_reranking_model
 from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts.prompt import ModelRole
 
@@ -22,7 +23,8 @@ def bound_call(prices: Prices, model: str, text: str) -> float:
 
 
 def bound_request(prices: Prices, method: str, context: Context, question: str) -> float:
-    """The most dollars that a question may cost: those of one call, times the calls that the method may make.
+    """The most dollars that a question may cost: those of one call, times the calls that the method may make,
+    and those of its reranker.
 
     For a method whose calls have no bound, it is the price of one call, and each later call is checked by itself.
     """
@@ -33,5 +35,7 @@ def bound_request(prices: Prices, method: str, context: Context, question: str) 
     dearest_call = max(
         (prices.find_price(model) or FREE_PRICE).compute_cost(prompt_tokens, LONGEST_REPLY) for model in models
     )
+    rerank_price = prices.find_price(get_reranking_model(context)) or FREE_PRICE
+    reranking = rerank_price.compute_cost(count_passages_to_find(context) * TOKENS_OF_PASSAGE, 0, calls=1)
     _, most_calls = compute_call_bounds(Column(method, method, {}, context))
-    return dearest_call * (most_calls if math.isfinite(most_calls) else 1)
+    return reranking + dearest_call * (most_calls if math.isfinite(most_calls) else 1)

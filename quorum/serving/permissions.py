@@ -22,7 +22,6 @@ ALLOWED_SETTINGS = (
     "k",
     "where",
     "retrieve",
-    "reranker",
     "rerank_from",
     "filter_mode",
     "candidates",
@@ -43,7 +42,11 @@ LARGEST_VALUES = {
     "samples": 10,
     "candidates": 10,
 }  # or the server's own setting, if that is higher
-ALLOWED_CHOICES = {"retriever": ("hybrid", "chroma", "bm25"), "context_filter": ("embedded", "llm")}
+ALLOWED_CHOICES = {
+    "retriever": ("hybrid", "chroma", "bm25"),
+    "context_filter": ("embedded", "llm"),
+    "reranker": ("none", "reader", "question", "listwise", "summary", "rationale"),
+}
 MODEL_SETTINGS = ("model", "verifier")
 AT_SIGN = re.compile(r"@(?![^\[\]]*\])")  # between method and collection, not inside the brackets of a cascade's step
 
@@ -188,12 +191,14 @@ class Permissions:
         if name in MODEL_SETTINGS:
             return self.read_model(name, value)
         if name in ALLOWED_CHOICES:
+            if value is None and "none" in ALLOWED_CHOICES[name]:
+                return None
             if value not in (*ALLOWED_CHOICES[name], getattr(self.server_context, name)):
                 raise SetupError(
                     f"Setting {name}={str(value)[:100]!r} is not allowed on this server; choose one of: "
                     f"{', '.join(ALLOWED_CHOICES[name])}."
                 )
-            return value
+            return None if value == "none" else value
         if name == "collection":
             raise SetupError(
                 "A collection is chosen with the method, not among the settings; name METHOD@COLLECTION as the model, "

@@ -8,6 +8,7 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Prices, find_model
+from quorum.models.rerankers import get_reranking_model
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
@@ -158,6 +159,7 @@ def check_prices(server_context: Context, models: Sequence[str], prices: Prices)
         *models,
         find_model("verifier", server_context),
         find_model("context_filter", server_context),
+        get_reranking_model(server_context),
     ]
     unpriced_model = next((model for model in allowed_models if prices.find_price(model) is None), None)
     if unpriced_model is not None:

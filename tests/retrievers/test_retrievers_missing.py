@@ -10,6 +10,7 @@ from retriever_names import LISTED_RETRIEVERS
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.models import embeddings, get_embedding_name
+from quorum.models.rerankers import check_reranker
 from quorum.retrievers import search
 
 without_extras = pytest.mark.skipif(
@@ -28,6 +29,12 @@ def test_hugging_face_embeddings_name_the_extra_to_install() -> None:
 async def test_colbert_names_the_extra_to_install() -> None:
     with pytest.raises(SetupError, match=r"'colbert:colbert-ir/colbertv2.0' needs .* 'quorum-rag\[colbert\]'"):
         await search("Who?", Context(retriever="colbert:colbert-ir/colbertv2.0"))
+
+
+@without_extras
+async def test_a_cross_encoder_names_the_extra_to_install() -> None:
+    with pytest.raises(SetupError, match=r"reranker='cross_encoder:a/b' needs .* 'quorum-rag\[huggingface\]'"):
+        await check_reranker(Context(reranker="cross_encoder:a/b"))
 
 
 def test_a_wrong_name_of_an_encoder_is_reported_even_where_the_packages_are_missing() -> None:

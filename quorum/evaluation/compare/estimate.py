@@ -161,7 +161,7 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
         price = column.find_price(call.prompt_name)
         if price is None:
             return None
-        total += price.compute_cost(call.input_tokens, call.output_tokens)
+        total += price.compute_cost(call.input_tokens, call.output_tokens, calls=1)
     return total
 
 

@@ -25,6 +25,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
+from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
 from quorum.prompts.prompt import REPLY_TOKENS
 from quorum.prompts.registry import find_prompt
@@ -126,6 +127,7 @@ async def rehearse_method(
             model="embedded",
             verifier=None,
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
+            reranker="reader" if is_server_reranker(context.reranker) else context.reranker,
         )
     try:
         with mark_rehearsal():

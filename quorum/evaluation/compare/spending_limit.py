@@ -86,7 +86,9 @@ class LimitedSpending(ModelSpending):
     def add(self, model: str, counts: Mapping[str, int]) -> None:
         super().add(model, counts)
         price = self.prices.find_price(model) or FREE_PRICE
-        self.cost += price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
+        self.cost += price.compute_cost(
+            counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"], counts["calls"]
+        )
 
     def merge(self, other: SpendingCounts) -> None:
         super().merge(other)
@@ -119,7 +121,9 @@ def compute_cost_of_usage(model: str, counts: Mapping[str, int], prices: Prices)
     return (
         None
         if price is None
-        else price.compute_cost(counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"])
+        else price.compute_cost(
+            counts["input_tokens"], counts["output_tokens"], counts["cached_tokens"], counts["calls"]
+        )
     )
 
 

@@ -21,24 +21,33 @@ from quorum.prompts.prompt import ModelRole
 from quorum.prompts.registry import find_prompt
 
 BUILT_IN_PRICES = Path(__file__).with_name("prices.toml")
-MILLION = 1_000_000
+THOUSAND, MILLION = 1_000, 1_000_000
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 FREE_PROVIDERS = ("embedded", "transformers")  # run in this process: free of charge
-PRICE_FILE_FORM = 'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60'
+PRICE_FILE_FORM = (
+    'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60; of a reranker '
+    '["api:NAME"] search_unit = 2.00'
+)
 
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars for a million tokens; `cached` for input from the provider's prompt cache."""
+    """US dollars for a million tokens; `cached` for input from the provider's prompt cache. search_unit: for a
+    thousand requests to a reranker, of at most a hundred passages each.
+    """
 
     input: float
     output: float
     cached: float
+    search_unit: float = 0.0
 
-    def compute_cost(self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0) -> float:
-        """Dollars for these tokens; the cached tokens are part of the input."""
+    def compute_cost(
+        self, input_tokens: float, output_tokens: float, cached_tokens: float = 0.0, calls: float = 0.0
+    ) -> float:
+        """Dollars for these tokens and calls; the cached tokens are part of the input."""
         uncached_tokens = max(0.0, input_tokens - cached_tokens)
-        return (uncached_tokens * self.input + cached_tokens * self.cached + output_tokens * self.output) / MILLION
+        tokens = uncached_tokens * self.input + cached_tokens * self.cached + output_tokens * self.output
+        return tokens / MILLION + calls * self.search_unit / THOUSAND
 
 
 FREE_PRICE = Price(0.0, 0.0, 0.0)
@@ -73,7 +82,7 @@ class Prices:
             price = self.find_price(find_model_of_prompt(prompt, context))
             if price is None:
                 return None
-            total += price.compute_cost(counts["input_tokens"], counts["output_tokens"])
+            total += price.compute_cost(counts["input_tokens"], counts["output_tokens"], calls=counts["calls"])
         return total
 
 
@@ -138,11 +147,14 @@ def read_table(file: Path) -> dict[str, Price]:
 
 def read_price(name: str, value: Any, file: Path) -> Price:
     values = value if isinstance(value, dict) else {}
-    numbers = {key: values.get(key) for key in ("input", "output", "cached") if key in values}
+    numbers = {key: values.get(key) for key in ("input", "output", "cached", "search_unit") if key in values}
     is_valid = all(
         isinstance(number, int | float) and not isinstance(number, bool) and number >= 0 for number in numbers.values()
     )
-    if not is_valid or not {"input", "output"} <= numbers.keys() or values.keys() - numbers.keys():
+    is_complete = {"input", "output"} <= numbers.keys() or numbers.keys() in ({"search_unit"}, {"search_unit", "input"})
+    if not is_valid or not is_complete or values.keys() - numbers.keys():
         raise SetupError(f"The price of {name!r} in {file} does not fit ({value}); {PRICE_FILE_FORM}.")
-    complete: dict[str, float] = {"cached": values["input"], **values}
-    return Price(complete["input"], complete["output"], complete["cached"])
+    input_price: float = values.get("input", 0.0)
+    return Price(
+        input_price, values.get("output", 0.0), values.get("cached", input_price), values.get("search_unit", 0.0)
+    )

@@ -13,6 +13,7 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
+from quorum.models.rerankers import is_server_reranker
 
 MOST_GIVEN_PASSAGES = 2  # the check sends at most this many of a question's passages
 # Given with a question that has no passages of its own, so that nothing is searched.
@@ -91,12 +92,16 @@ def replace_paid_models(context: Context, method: str) -> Context:
     filter_spec = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     unpaid_filter = "llm" if filter_spec.startswith("llm") else context.context_filter
     model = "embedded" if context.model == "embedded" else FakeListChatModel(responses=[""])
-    return replace(context, model=model, verifier=None, context_filter=unpaid_filter, journal="off")
+    reranker = "reader" if is_server_reranker(context.reranker) else context.reranker
+    return replace(context, model=model, verifier=None, context_filter=unpaid_filter, reranker=reranker, journal="off")
 
 
 def has_only_embedded_models(context: Context) -> bool:
-    """Whether the embedded reader is the only chat model: as the model, as the verifier and as the context filter."""
-    return context.model == "embedded" and context.verifier in (None, "embedded") and not has_other_chat_filter(context)
+    """Whether the embedded reader is the only chat model: as the model, as the verifier and as the context filter; and
+    no server reranks.
+    """
+    has_embedded_models = context.model == "embedded" and context.verifier in (None, "embedded")
+    return has_embedded_models and not has_other_chat_filter(context) and not is_server_reranker(context.reranker)
 
 
 def has_other_chat_filter(context: Context) -> bool:
