@@ -48,6 +48,17 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
     return folder
 
 
+def write_cross_encoder(folder: Path, labels: int = 1, seed: int = 0) -> Path:
+    """A BERT that gives a pair of texts `labels` numbers."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification
+
+    torch.manual_seed(seed)
+    BertForSequenceClassification(BertConfig(**SIZES, num_labels=labels)).save_pretrained(folder)
+    write_tokenizer(folder)
+    return folder
+
+
 def write_dpr(folder: Path, for_passages: bool, seed: int = 0) -> Path:
     """A DPR encoder in its own layout: the encoder of passages, or that of questions."""
     import torch
