@@ -33,10 +33,10 @@ def parse_rerank_results(text: str, count: int) -> RerankResults:
         item = item if isinstance(item, dict) else {}
         index, score = item.get("index"), read_score(item.get("relevance_score"))
         is_known = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < count
-        if not is_known or score is None or scores[index] is not None:
+        if not is_known or score is None or scores[int(index or 0)] is not None:
             is_malformed = True
         else:
-            scores[index] = score
+            scores[int(index or 0)] = score
     return RerankResults(scores, is_malformed or None in scores)
 
 

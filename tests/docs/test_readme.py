@@ -142,7 +142,8 @@ def list_anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-OTHER_VARIABLES = {"HIDE_PASSAGES", "TOKEN"}  # what follows QUORUM_ in the variables that are not settings
+# What follows QUORUM_ in the variables that are not settings.
+OTHER_VARIABLES = {"HIDE_PASSAGES", "RERANK_API_KEY", "RERANK_BASE_URL", "TOKEN"}
 
 
 def test_every_setting_has_its_line_in_env_example() -> None:
