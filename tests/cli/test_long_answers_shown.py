@@ -92,6 +92,8 @@ def test_the_report_shows_the_markdown_and_marks_the_cited_sentence(
     assert run.code == 0, run.err
     results, details = open_results(Path("results"))
     with results, details:
-        [shown, _] = collect_details("q", results, details, ["concat", "rerank"])["answers"]
+        question = collect_details("q", results, details, ["concat", "rerank"])
+    shown = question["answers"][0]
     assert shown["headline"] == ANSWER
-    assert shown["evidence"] == [{"passage": "t", "start": 0, "end": 24}]
+    [[passage, start, end]] = shown["evidence"]
+    assert (question["passages"][passage][0], start, end) == ("t", 0, 24)

@@ -4,6 +4,8 @@ import base64
 import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,15 @@ from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.shown.headline import make_headline
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
-COST_KEYS = ("calls", "input_tokens", "output_tokens", "seconds")
-ROW_KEYS = ("answer", "error", "confidence", *COST_KEYS, "malformed", "wordy_answers", "dropped")  # of results.jsonl
-DETAIL_KEYS = (  # of details.jsonl
-    "rationale",
-    "candidates",
-    "summaries",
-    "validity",
-    "scores",
-    "votes",
-    "evidence",
-    "voters_without_evidence",
-    "steps",
+ROW_KEYS = (  # of results.jsonl
+    "error",
+    "confidence",
+    "calls",
+    "input_tokens",
+    "output_tokens",
+    "malformed",
+    "wordy_answers",
+    "dropped",
 )
 SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
 
@@ -63,49 +62,126 @@ def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
 def collect_details(
     id_: str, results: LineIndex, details: LineIndex, methods: Sequence[str], verdicts: LineIndex | None = None
 ) -> dict[str, Any]:
-    """What the page shows of one opened question: {"answers": ..., "passages": ...}.
+    """What the page shows of one opened question: {"answers": ..., "passages": ..., "texts": ...}.
 
     "answers" has an object for each method, or null if the method was not asked. "passages" has the passages of all
-    methods, each once; an answer names its passages by their indexes in this list. verdicts: the lines of judged.jsonl.
+    methods, and "texts" the replies, summaries and rationales, each once; an answer names them by their indexes in
+    these lists. What an answer lacks is left out of its object. verdicts: the lines of judged.jsonl.
     """
-    passages: dict[tuple[str, str, str, str], int] = {}  # id, title, text, where it stands
-    answers: list[dict[str, Any] | None] = []
-    for method, row in results.list_by_method(id_, methods):
-        if row is None:
-            answers.append(None)
-            continue
-        detail = details.get(method, id_) or {}
-        passage_numbers = [
-            passages.setdefault(
-                (passage["id"], passage["title"], passage["text"], describe_place(passage)),
-                len(passages),
-            )
-            for passage in detail.get("passages") or []
-        ]
-        headline = make_headline({**row, **detail})
-        answers.append(
-            {name: row.get(name) for name in ROW_KEYS}
-            | {"scores_by_measure": collect_scores(row, None if verdicts is None else verdicts.get(method, id_))}
-            | {name: detail.get(name) for name in DETAIL_KEYS}
-            | {"headline": headline.shown_text, "badge": headline.badge}
-            | describe_citations(row, detail)
-            | {"replies": detail.get("calls"), "passages": passage_numbers, "unknown": row.get("unknown")}
+    shared = SharedTexts()
+    answers = [
+        None
+        if row is None
+        else shared.pack_answer(
+            row, details.get(method, id_) or {}, None if verdicts is None else verdicts.get(method, id_)
         )
-    return {"answers": answers, "passages": list(passages)}
+        for method, row in results.list_by_method(id_, methods)
+    ]
+    return {"answers": answers, "passages": list(shared.passages), "texts": list(shared.texts)}
 
 
-def describe_citations(row: Mapping[str, Any], detail: Mapping[str, Any]) -> dict[str, Any]:
-    """As evidence the passages that the answer cites; {} if it cites none."""
-    cited = [
+@dataclass
+class SharedTexts:
+    """The passages (id, title, text, place) and other texts of a question, each with its index."""
+
+    passages: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
+    texts: dict[str, int] = field(default_factory=dict)
+
+    def find_passage(self, passage: Mapping[str, Any]) -> int:
+        key = (passage["id"], passage["title"], passage["text"], describe_place(passage))
+        return self.passages.setdefault(key, len(self.passages))
+
+    def find_text(self, text: str | None) -> int | None:
+        return None if text is None else self.texts.setdefault(text, len(self.texts))
+
+    def pack_answer(
+        self, row: dict[str, Any], detail: Mapping[str, Any], verdict: Mapping[str, Any] | None
+    ) -> dict[str, Any]:
+        """What the page shows of one answer."""
+        headline = make_headline({**row, **detail})
+        passages = [(passage["id"], self.find_passage(passage)) for passage in detail.get("passages") or []]
+        summaries, rationale = detail.get("summaries") or [], detail.get("rationale")
+        answer = {
+            **{name: row.get(name) for name in ROW_KEYS},
+            "seconds": round(row["seconds"], 2),
+            "scores_by_measure": collect_scores(row, verdict),
+            **{name: detail.get(name) for name in ("candidates", "validity", "scores")},
+            "headline": headline.shown_text,
+            "badge": headline.badge,
+            "path": list_path(detail.get("steps") or []),
+            "votes": count_votes(detail.get("votes") or []),
+            "summaries": [self.find_text(summary) for summary in summaries],
+            "rationale": None if rationale in summaries else self.find_text(rationale),
+            "passages": [number for _, number in passages],
+            **pack_evidence(row, detail, dict(passages)),
+            "replies": [
+                [
+                    call["name"],
+                    self.find_text(call["reply"]),
+                    call["input_tokens"],
+                    call["output_tokens"],
+                    round(call["seconds"], 2),
+                    int(call["reused"]),
+                ]
+                for call in detail.get("calls") or []
+            ],
+        }
+        return {name: value for name, value in answer.items() if not (value is None or value is False or value == [])}
+
+
+def pack_evidence(row: Mapping[str, Any], detail: Mapping[str, Any], numbers: Mapping[str, int]) -> dict[str, Any]:
+    """The evidence as [passage, start, end], and the passages that voted for the answer without holding it. numbers:
+    the index of each passage that the method read.
+    """
+    cited = list_cited_evidence(row, detail)
+    places = [
+        [numbers[item["passage"]], item["start"], item["end"]]
+        for item in cited or detail.get("evidence") or []
+        if item["passage"] in numbers
+    ]
+    voters = [numbers[id_] for id_ in detail.get("voters_without_evidence") or [] if id_ in numbers]
+    return {"evidence": places, "has_citations": bool(cited), "voters_without_evidence": voters}
+
+
+def list_path(steps: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The nodes of the method itself, without those of its subgraphs; repetitions in one round are one entry.
+
+    >>> step = {"enclosing_step": None, "round": 3}
+    >>> list_path([{"node": "begin", **step}, {"node": "answer", **step}, {"node": "answer", **step}])
+    ['answer ×2']
+    """
+    own = [step for step in steps if step["enclosing_step"] is None and step["node"] != "begin"]
+    groups = groupby(own, key=lambda step: (step["node"], step["round"]))
+    counts = [(node, sum(1 for _ in group)) for (node, _), group in groups]
+    return [f"{node} ×{count}" if count > 1 else node for node, count in counts]
+
+
+def count_votes(votes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """[answer, number of votes, ranks of the passages that voted for it, from 1], the most votes first.
+
+    >>> count_votes([{"rank": rank, "answer": "Rome", "unknown": rank == 1} for rank in range(3)])
+    [['Rome', 2, '1, 3'], ['unknown', 1, '2']]
+    """
+    ranks: dict[str, list[int]] = {}
+    for vote in votes:
+        ranks.setdefault("unknown" if vote["unknown"] else vote["answer"], []).append(vote["rank"] + 1)
+    return [
+        [answer, len(list_), ", ".join(map(str, dict.fromkeys(list_)))]
+        for answer, list_ in sorted(ranks.items(), key=lambda item: -len(item[1]))
+    ]
+
+
+def list_cited_evidence(row: Mapping[str, Any], detail: Mapping[str, Any]) -> list[Evidence]:
+    """The passages that the answer cites; empty if it cites none."""
+    return [
         Evidence(passage=item.passage["id"], start=item.start, end=item.end)
         for item in list_cited_passages({**row, **detail, "unknown": bool(row.get("unknown"))})
     ]
-    return {"evidence": cited, "has_citations": True} if cited else {}
 
 
-def collect_scores(row: dict[str, Any], verdict: dict[str, Any] | None) -> dict[str, float]:
+def collect_scores(row: Mapping[str, Any], verdict: Mapping[str, Any] | None) -> dict[str, float]:
     """The answer's score in each measure that it has, and the judge's verdict."""
-    scores = {name: row[name] for name in SCORE_KEYS if row.get(name) is not None}
+    scores = {name: round(row[name], 4) for name in SCORE_KEYS if row.get(name) is not None}
     judged_right = None if verdict is None else verdict["judged"]
     return scores if judged_right is None else scores | {"judged": judged_right}
 
@@ -117,26 +193,21 @@ def pack_details(
     methods: Sequence[str],
     verdicts: LineIndex | None = None,
 ) -> Iterator[str]:
-    """The details of the questions in chunks of QUESTIONS_PER_CHUNK. Each chunk is a JSON list, compressed by gzip and
-    encoded in base64, so that it contains no characters of markup.
-    """
+    """The details of the questions in chunks of QUESTIONS_PER_CHUNK: each a list, packed."""
     for start in range(0, len(ids), QUESTIONS_PER_CHUNK):
         chunk = [
             collect_details(id_, results, details, methods, verdicts)
             for id_ in ids[start : start + QUESTIONS_PER_CHUNK]
         ]
-        packed_chunk = gzip.compress(json.dumps(chunk, ensure_ascii=False).encode("utf-8", "replace"), 6, mtime=0)
-        yield base64.b64encode(packed_chunk).decode()
+        yield pack(chunk)
+
+
+def pack(value: Any) -> str:
+    """Compact JSON, compressed by gzip and encoded in base64: it has no characters of markup."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
 
 
 def open_results(folder: Path) -> tuple[LineIndex, LineIndex]:
     """Open results.jsonl and details.jsonl."""
     return LineIndex(folder / "results.jsonl"), LineIndex(folder / "details.jsonl")
-
-
-def escape_script_json(value: Any) -> str:
-    """JSON that is safe in a script element: nothing in it ends the element or opens a comment."""
-    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace").decode()
-    for sign in "<>&\u2028\u2029":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text

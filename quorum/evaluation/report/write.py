@@ -22,10 +22,10 @@ from quorum.evaluation.report.markdown import render_markdown
 from quorum.evaluation.report.page import read_asset, render_body
 from quorum.evaluation.report.questions import (
     QUESTIONS_PER_CHUNK,
-    escape_script_json,
     list_questions,
     make_index_row,
     open_results,
+    pack,
     pack_details,
 )
 from quorum.evaluation.report.sentences import describe_decision
@@ -57,7 +57,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
             "questions_per_page": QUESTIONS_PER_PAGE,
             "rows": rows,
         }
-        page = make_page(words.headline, render_body(decision, words), escape_script_json(index))
+        page = make_page(words.headline, render_body(decision, words), pack(index))
         page_start, page_end = page.split(f"{PLACE_OF_QUESTIONS}\n")
         draft = folder / "report.html.tmp"
         with explain_write_errors(draft), open_private_text(draft) as file:
@@ -81,7 +81,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
 def make_page(headline: str, body: str, index: str) -> str:
     """The text of report.html, with the line PLACE_OF_QUESTIONS, where `write_report` inserts the packed questions.
 
-    body: the sections, as HTML; index: the index of the questions, as JSON.
+    body: the sections, as HTML; index: the index of the questions, packed.
     """
     script, style = read_asset("report.js"), read_asset("report.css")
     return Template(read_asset("report.html")).substitute(

@@ -21,7 +21,7 @@ from quorum.evaluation.report.csv_files import escape_formula, format_cell
 from quorum.evaluation.report.figure import draw_figure
 from quorum.evaluation.report.figure_rows import FigureContent, FigureRow, collect_figure
 from quorum.evaluation.report.markdown import escape_markdown
-from quorum.evaluation.report.questions import escape_script_json
+from quorum.evaluation.report.questions import SharedTexts, pack
 from quorum.evaluation.report.write import write_report
 
 NO_WINNER = "No clear winner yet. "
@@ -62,6 +62,11 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_report(tmp_path_factory.mktemp("report"), 60)
 
 
+def unpack(text: str) -> Any:
+    """What `pack` was given."""
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
 def list_elements(page: Path) -> Elements:
     elements = Elements()
     elements.feed(page.read_text(encoding="utf-8"))
@@ -73,8 +78,8 @@ def test_no_text_becomes_markup_and_nothing_is_loaded(page: Path) -> None:
     assert "img" not in elements.tags
     assert (elements.handlers, elements.addresses) == ([], [])
     script_types = [attributes.get("type") for attributes, _ in elements.scripts]
-    # the index of the questions, three groups of packed questions, and the only script that runs
-    assert script_types == ["application/json", *["text/plain"] * 3, None]
+    # the index of the questions, three groups of questions (all packed), and the only script that runs
+    assert script_types == [*["text/plain"] * 4, None]
     text = page.read_text(encoding="utf-8").replace('xmlns="http://www.w3.org/2000/svg"', "")  # a name, not an address
     assert "://" not in re.sub(r"<script type.*?</script>", "", text, flags=re.DOTALL)
 
@@ -89,26 +94,27 @@ def test_the_policy_lets_only_the_script_of_the_page_run(page: Path) -> None:
 
 def test_the_page_holds_the_passages_answers_and_replies_of_every_question(page: Path) -> None:
     scripts = list_elements(page).scripts
-    index = json.loads(scripts[0][1])
+    index = unpack(scripts[0][1])
     assert (index["methods"], len(index["rows"])) == (list(METHODS), 60)
     assert index["rows"][7][:3] == [
         "q7",
         f"What is number 7 of the things that were asked? {HTML_ATTACK}",
         ["answer 7", "an answer 7"],
     ]
-    question_groups = [json.loads(gzip.decompress(base64.b64decode(text))) for _, text in scripts[1:-1]]
+    question_groups = [unpack(text) for _, text in scripts[1:-1]]
     assert [len(group) for group in question_groups] == [25, 25, 10]
     question = question_groups[1][2]
     assert len(question["passages"]) == 3  # each passage once, though three methods read it
     answer = question["answers"][2]
-    assert answer["replies"][0]["reply"] == f"A reply {HTML_ATTACK}"
-    assert [step["node"] for step in answer["steps"]][:2] == ["begin", "retrieve"]
-    evidence = answer["evidence"][0]
-    assert question["passages"][0][2][evidence["start"] : evidence["end"]] == "answer 27"
+    assert question["texts"].count(f"A reply {HTML_ATTACK}") == 1  # though it is the reply to three methods
+    assert question["texts"][answer["replies"][0][1]] == f"A reply {HTML_ATTACK}"
+    assert answer["path"] == ["retrieve", "passage_answer ×2", "vote"]
+    [[number, start, end]] = answer["evidence"]
+    assert question["passages"][number][2][start:end] == "answer 27"
 
 
 def test_answers_in_the_index_have_their_marks(page: Path) -> None:
-    rows = json.loads(list_elements(page).scripts[0][1])["rows"]
+    rows = unpack(list_elements(page).scripts[0][1])["rows"]
     results = [json.loads(line) for line in (page.parent / "results.jsonl").read_text().splitlines()]
     for result in results:
         score, mark, _ = rows[int(result["id"][1:])][3 + METHODS.index(result["method"])]
@@ -189,12 +195,18 @@ def test_a_spreadsheet_executes_no_formula(text: str) -> None:
     assert format_cell(-1.5) == -1.5
 
 
-def test_texts_are_escaped_in_markdown_and_scripts() -> None:
+def test_texts_are_escaped_in_markdown_and_packed_for_the_page() -> None:
     assert escape_markdown("a_b *c* <d> [e](f) | `g`\n\nh") == r"a\_b \*c\* &lt;d&gt; \[e\](f) \| \`g\` h"
-    value: Any = ["</script><!--", "\u2028 &", "\ud800"]
-    text = escape_script_json(value)
+    text = pack(["</script><!--", "\u2028 &", "\ud800"])
     assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == ["</script><!--", "\u2028 &", "?"]  # a lone surrogate, which UTF-8 cannot hold, is "?"
+    assert unpack(text) == ["</script><!--", "\u2028 &", "?"]  # a lone surrogate, which UTF-8 cannot hold, is "?"
+
+
+def test_what_a_method_lacks_takes_no_room_in_the_page_and_a_zero_stays() -> None:
+    row = {"error": None, "calls": 0, "seconds": 0.123, "answer": "unknown", "unknown": True}
+    answer = SharedTexts().pack_answer(row, {}, None)
+    assert answer.keys() == {"calls", "seconds", "scores_by_measure", "headline", "badge"}
+    assert (answer["calls"], answer["seconds"]) == (0, 0.12)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (0, 2600), (0.31, 0.44), (0, 1e-6)])

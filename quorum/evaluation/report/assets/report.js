@@ -1,9 +1,14 @@
 "use strict";
-// The table of questions. The page holds an index of all questions; their details are compressed
-// (gzip, then base64) in chunks of `questions_per_chunk` questions.
+// The table of questions. The page holds an index of all questions, and their details in chunks of
+// `questions_per_chunk` questions, all compressed (gzip, then base64).
 // Everything that comes from questions, passages and models is set as text, never as markup.
-(() => {
-  const data = JSON.parse(document.getElementById("index").textContent);
+(async () => {
+  const byId = (id) => document.getElementById(id);
+  const unpack = (id) => {
+    const packed = Uint8Array.from(atob(byId(id).textContent), (character) => character.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+  const data = await unpack("index");
   const { methods, rows, questions_per_chunk: questionsPerChunk, questions_per_page: questionsPerPage } = data;
   // A row: the question's id, the question, its accepted answers, then for each method a cell [score, mark, confidence].
   // The mark is a key of MARK_NAMES.
@@ -25,14 +30,9 @@
     return node;
   };
   const appendChildren = (parent, ...nodes) => { parent.append(...nodes.filter((node) => node !== null)); return parent; };
-  const byId = (id) => document.getElementById(id);
 
-  async function unpackChunk(chunkNumber) {
-    if (!detailsOfChunks.has(chunkNumber)) {
-      const packed = Uint8Array.from(atob(byId("c" + chunkNumber).textContent), (character) => character.charCodeAt(0));
-      const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-      detailsOfChunks.set(chunkNumber, new Response(stream).json());
-    }
+  function unpackChunk(chunkNumber) {
+    if (!detailsOfChunks.has(chunkNumber)) detailsOfChunks.set(chunkNumber, unpack("c" + chunkNumber));
     return detailsOfChunks.get(chunkNumber);
   }
 
@@ -132,18 +132,20 @@
       .then((list) => {
         const details = list[number % questionsPerChunk];
         cell.replaceChildren(appendChildren(makeElement("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
-        details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details.passages, rows[number][FIRST_CELL + place])));
+        details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details, rows[number][FIRST_CELL + place])));
       })
       .catch((error) => { cell.textContent = "This question cannot be unpacked: " + error.message; });
     return node;
   }
 
-  function renderAnswer(answer, method, passages, methodCell) {
+  // What an answer lacks is left out of its object; it names passages and other texts by their indexes in `question`.
+  function renderAnswer(answer, method, question, methodCell) {
+    const { summaries = [], votes = [], replies = [] } = answer;
     const node = makeElement("section", "answer"), head = makeElement("header");
     const facts = [];
     for (const [name, value] of Object.entries(answer.scores_by_measure)) facts.push(name === "judged" ? "judged " + (value ? "right" : "wrong") : (MEASURE_NAMES[name] || name) + " " + (100 * value).toFixed(0));
-    if (answer.confidence !== null && answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
-    if (answer.calls !== null) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
+    if (answer.confidence !== undefined) facts.push("confidence " + answer.confidence.toFixed(2));
+    if (answer.calls !== undefined) facts.push(answer.calls + (answer.calls === 1 ? " call" : " calls"), (answer.input_tokens + answer.output_tokens).toLocaleString("en") + " tokens");
     facts.push(answer.seconds.toFixed(2) + " s");
     if (answer.malformed) facts.push(answer.malformed + " malformed");
     if (answer.wordy_answers) facts.push(answer.wordy_answers + " wordy");
@@ -151,23 +153,16 @@
     appendChildren(head, makeElement("span", "method", method), makeChip(methodCell), makeElement("b", "", answer.error ? "failed" : answer.headline), makeElement("span", "facts", facts.join(" · ")));
     appendChildren(node, head);
     if (answer.error) return appendChildren(node, makeElement("p", "text", answer.error));
-    appendChildren(node, makePath(answer.steps || []), makeCandidateTable(answer), makeVoteTable(answer));
-    if (answer.rationale && !(answer.summaries || []).includes(answer.rationale)) appendChildren(node, makeFolded("Rationale", makeElement("p", "text", answer.rationale)));
-    return appendChildren(node, makePassageList(answer, passages), makeReplyList(answer.replies || []));
+    appendChildren(node, makePath(answer.path || []), makeCandidateTable(answer, summaries.map((text) => question.texts[text])));
+    if (votes.length) node.append(makeTable(["voted", "votes", "by passage"], votes));
+    if (answer.rationale !== undefined) node.append(makeFolded("Rationale", makeElement("p", "text", question.texts[answer.rationale])));
+    return appendChildren(node, makePassageList(answer, question.passages), makeReplyList(replies, question.texts));
   }
 
-  // The nodes of the method itself, without those of its subgraphs; repetitions in one round are shown as "×3".
-  function makePath(steps) {
+  // The nodes that the method ran.
+  function makePath(names) {
     const node = makeElement("div", "path");
-    let last = null, count = 0;
-    const top = steps.filter((step) => step.enclosing_step === null && step.node !== "begin");
-    top.forEach((step, place) => {
-      count += 1;
-      if (top[place + 1] && top[place + 1].node === step.node && top[place + 1].round === step.round) return;
-      if (last !== null) node.append(makeElement("i", "", "→"));
-      node.append(makeElement("span", "", step.node + (count > 1 ? " ×" + count : "")));
-      last = step; count = 0;
-    });
+    names.forEach((name, place) => appendChildren(node, place ? makeElement("i", "", "→") : null, makeElement("span", "", name)));
     return node;
   }
 
@@ -183,37 +178,26 @@
     return appendChildren(makeElement("div", "wide"), node);
   }
 
-  function makeCandidateTable(answer) {
-    if (!answer.candidates || !answer.candidates.length) return null;
-    const { candidates: names, scores, validity, summaries } = answer;
-    const heads = ["candidate", scores && "score", validity && "supported", summaries && "summary"].filter(Boolean);
+  function makeCandidateTable(answer, summaries) {
+    const { candidates: names, scores, validity } = answer;
+    if (!names) return null;
+    const heads = ["candidate", scores && "score", validity && "supported", summaries.length && "summary"].filter(Boolean);
     return makeTable(heads, names.map((name, place) => [
-      name, ...(scores ? [scores[place]] : []), ...(validity ? [validity[place] ? "yes" : "no"] : []), ...(summaries ? [summaries[place] || ""] : []),
+      name, ...(scores ? [scores[place]] : []), ...(validity ? [validity[place] ? "yes" : "no"] : []), ...(summaries.length ? [summaries[place] || ""] : []),
     ]));
   }
 
-  function makeVoteTable(answer) {
-    if (!answer.votes || !answer.votes.length) return null;
-    const votesOfAnswers = new Map(); // answer -> [number of votes, ranks of the passages that voted for it, from 1]
-    for (const vote of answer.votes) {
-      const name = vote.unknown ? "unknown" : vote.answer, [count, ranks] = votesOfAnswers.get(name) || [0, []];
-      votesOfAnswers.set(name, [count + 1, [...ranks, vote.rank + 1]]);
-    }
-    const lines = [...votesOfAnswers].sort((first, second) => second[1][0] - first[1][0]).map(([name, [count, ranks]]) => [name, count, [...new Set(ranks)].join(", ")]);
-    return makeTable(["voted", "votes", "by passage"], lines);
-  }
-
   function makePassageList(answer, passages) {
-    if (!answer.passages.length) return null;
-    const evidenceOf = new Map((answer.evidence || []).map((item) => [item.passage, item]));
+    if (!answer.passages) return null;
+    const evidenceOf = new Map((answer.evidence || []).map(([passage, start, end]) => [passage, [start, end]]));
     const voters = new Set(answer.voters_without_evidence || []), evidenceLabel = answer.has_citations ? " cited" : answer.badge === "votes" ? " that voted for it" : " with evidence";
     const node = makeFolded(answer.passages.length + " passages" + (evidenceOf.size ? ", " + evidenceOf.size + evidenceLabel : ""));
     answer.passages.forEach((passageNumber, rank) => {
-      const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(id), body = makeElement("p");
-      appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(id) ? " · voted for the answer, does not contain it" : "")), body);
-      if (evidence && evidence.start !== null && evidence.end !== null) {
+      const [id, title, text, where] = passages[passageNumber], part = makeElement("div", "passage"), evidence = evidenceOf.get(passageNumber), body = makeElement("p");
+      appendChildren(part, makeElement("b", "", rank + 1 + ". " + (title || id)), makeElement("small", "", (where || id) + (voters.has(passageNumber) ? " · voted for the answer, does not contain it" : "")), body);
+      if (evidence && evidence[0] !== null && evidence[1] !== null) {
         const characters = [...text]; // spans count Unicode characters, not UTF-16 units
-        appendChildren(body, characters.slice(0, evidence.start).join(""), makeElement("mark", "", characters.slice(evidence.start, evidence.end).join("")), characters.slice(evidence.end).join(""));
+        appendChildren(body, characters.slice(0, evidence[0]).join(""), makeElement("mark", "", characters.slice(...evidence).join("")), characters.slice(evidence[1]).join(""));
       } else body.textContent = text;
       if (evidence) part.classList.add("evidence");
       node.append(part);
@@ -221,12 +205,12 @@
     return node;
   }
 
-  function makeReplyList(calls) {
-    if (!calls.length) return null;
-    const node = makeFolded(calls.length + (calls.length === 1 ? " reply" : " replies") + " of the model");
-    for (const call of calls) {
-      const facts = call.input_tokens.toLocaleString("en") + " → " + call.output_tokens.toLocaleString("en") + " tokens, " + call.seconds.toFixed(2) + " s" + (call.reused ? ", shared or stored" : "");
-      appendChildren(node, makeElement("h4", "", call.name + " · " + facts), makeElement("pre", "", call.reply));
+  function makeReplyList(replies, texts) {
+    if (!replies.length) return null;
+    const node = makeFolded(replies.length + (replies.length === 1 ? " reply" : " replies") + " of the model");
+    for (const [name, text, sent, received, seconds, isReused] of replies) {
+      const facts = sent.toLocaleString("en") + " → " + received.toLocaleString("en") + " tokens, " + seconds.toFixed(2) + " s" + (isReused ? ", shared or stored" : "");
+      appendChildren(node, makeElement("h4", "", name + " · " + facts), makeElement("pre", "", texts[text]));
     }
     return node;
   }
