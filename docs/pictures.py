@@ -111,7 +111,7 @@ def take_report_picture(page: Page, folder: Path) -> None:
     )
     page.send("Emulation.setScrollbarsHidden", hidden=True)
     page.set_size(1200, 1330)  # down to the axis of the first plot
-    page.open(folder / "report.html")
+    page.open_report(folder / "report.html")
     take_picture(page, PICTURES / "report.png")
 
 

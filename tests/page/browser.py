@@ -85,6 +85,11 @@ class Page:
         self.send("Page.navigate", url=path.as_uri())
         self.wait_until("document.readyState === 'complete' && location.protocol === 'file:'")
 
+    def open_report(self, path: Path) -> None:
+        """Load a report, and wait until its table of questions is there."""
+        self.open(path)
+        self.wait_until("document.getElementById('explore')?.hidden === false")
+
     def visit(self, url: str, ready_expression: str) -> None:
         """Load an address and wait until the JavaScript expression is true in its page."""
         self.forget()

@@ -95,9 +95,9 @@ def test_the_figure_has_the_colours_of_the_page(page: Page, tmp_path: Path, sche
 
 def test_pointing_at_a_name_highlights_its_curve(page: Page, report: Path) -> None:
     page.set_size(1200)
-    page.open(report)
+    page.open_report(report)
     page.run(
-        "document.querySelector('.key.lines [data-method=\"2\"]')"
+        "document.querySelector('.key.lines [data-method=\"1\"]')"
         ".dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))"
     )
     highlighted_names = "[...document.querySelectorAll('.broad .lit title')].map((one) => one.textContent)"
@@ -107,10 +107,11 @@ def test_pointing_at_a_name_highlights_its_curve(page: Page, report: Path) -> No
 @pytest.mark.parametrize("width", [1200, 390])
 def test_an_opened_question_has_readable_tables_among_many_methods(page: Page, report: Path, width: int) -> None:
     page.set_size(width)
-    page.open(report)
+    page.open_report(report)
     page.run("document.querySelector('.questions').classList.add('many')")
     page.run("document.querySelector('#rows button').click()")
-    page.wait_until("document.querySelectorAll('.answer').length === 3")
+    page.wait_until("document.querySelectorAll('.answers button').length === 3")
+    page.run("document.querySelectorAll('.answers button').forEach((one) => one.click())")
     writing_modes = "[...document.querySelectorAll('.answer th')].map((one) => getComputedStyle(one).writingMode)"
     assert set(page.run(writing_modes)) == {"horizontal-tb"}
     widths = "[...document.querySelectorAll('.answer td:first-child')].map((one) => one.getBoundingClientRect().width)"
@@ -119,7 +120,7 @@ def test_an_opened_question_has_readable_tables_among_many_methods(page: Page, r
 
 
 def test_the_table_of_methods_is_sorted_by_any_column(page: Page, report: Path) -> None:
-    page.open(report)
+    page.open_report(report)
     names = "[...document.querySelectorAll('.methods tbody tr')].map((one) => one.cells[0].textContent)"
     page.run("document.querySelectorAll('.methods th button')[1].click()")
     assert page.run(names)[0] == "sure"  # of the highest exact match

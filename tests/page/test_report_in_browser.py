@@ -9,6 +9,8 @@ from report_folder import HTML_ATTACK, METHODS
 
 # JavaScript: an array of the buttons with the questions, one in each visible row.
 QUESTION_BUTTONS = "[...document.querySelectorAll('#rows > tr > td.q > button')]"
+# JavaScript: the buttons with the methods of the opened questions; a click shows the whole answer below.
+ANSWER_BUTTONS = "[...document.querySelectorAll('.answers > tbody > tr > td > button')]"
 FIRST_METHOD_COLUMN = 2  # the columns before it show the question's number and its text
 
 
@@ -17,7 +19,7 @@ def opened_report(page: Page, report: Path) -> Page:
     """The tab in which the report is open. `report` is the path of report.html."""
     page.set_size(1200)
     page.set_color_scheme("light")
-    page.open(report)
+    page.open_report(report)
     return page
 
 
@@ -103,12 +105,24 @@ def test_questions_are_filtered_by_words_and_by_kind(opened_report: Page, report
     )
 
 
-def test_an_opened_question_shows_everything(opened_report: Page, report: Path) -> None:
+def open_answers(page: Page, count: int) -> None:
+    """Open every method of the opened questions; there are `count` of them."""
+    page.wait_until(f"{ANSWER_BUTTONS}.length === {count}")
+    page.run(f"{ANSWER_BUTTONS}.forEach((one) => one.click())")
+    assert page.run("document.querySelectorAll('.answer').length") == count
+
+
+def test_an_opened_question_is_a_table_of_methods_and_each_shows_everything(opened_report: Page, report: Path) -> None:
     number = count_questions(report) - 3
     set_field(opened_report, "text", f"q{number}")
     opened_report.run(f"{QUESTION_BUTTONS}[0].click()")
-    opened_report.wait_until("document.querySelectorAll('.answer').length === 3")
+    opened_report.wait_until(f"{ANSWER_BUTTONS}.length === 3")
     assert opened_report.run(f"{QUESTION_BUTTONS}[0].getAttribute('aria-expanded')") == "true"
+    assert opened_report.run(f"{ANSWER_BUTTONS}.map((one) => one.textContent)") == list(METHODS)
+    cells = "[...document.querySelectorAll('.answers > tbody > tr')].map((row) => row.cells[4].textContent)"
+    assert opened_report.run(cells) == ["1", "5", "5"]  # calls
+    assert opened_report.run("document.querySelectorAll('.answer').length") == 0
+    open_answers(opened_report, 3)
     text = opened_report.run("document.querySelector('td.details').textContent")
     expected_texts = (
         "retrieve",
@@ -124,15 +138,19 @@ def test_an_opened_question_shows_everything(opened_report: Page, report: Path) 
         opened_report.run("[...document.querySelectorAll('mark')].map((one) => one.textContent)[0]")
         == f"answer {number}"
     )
+    opened_report.run(f"{ANSWER_BUTTONS}[1].click()")
+    assert opened_report.run("document.querySelectorAll('.answer').length") == 2
     opened_report.run(f"{QUESTION_BUTTONS}[0].click()")
     assert opened_report.run("document.querySelectorAll('.answer').length") == 0
+    opened_report.run(f"{QUESTION_BUTTONS}[0].click()")
+    opened_report.wait_until("document.querySelectorAll('.answer').length === 2")  # what was open is open again
     assert opened_report.errors == []
 
 
 def test_no_script_from_the_data_runs(opened_report: Page) -> None:
     # A click draws all rows again, so each button is looked up anew.
     opened_report.run(f"for (let place = 0; place < 20; place++) {QUESTION_BUTTONS}[place].click()")
-    opened_report.wait_until("document.querySelectorAll('.answer').length === 20 * 3")
+    open_answers(opened_report, 20 * 3)
     opened_report.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert opened_report.run("typeof window.hacked") == "undefined"
     assert opened_report.run("document.querySelectorAll('img').length") == 0
@@ -153,7 +171,7 @@ def test_a_script_put_into_the_page_is_refused(opened_report: Page) -> None:
 def test_narrow_screens_need_no_scrolling_sideways(opened_report: Page, width: int) -> None:
     opened_report.set_size(width)
     opened_report.run(f"{QUESTION_BUTTONS}[0].click()")
-    opened_report.wait_until("document.querySelectorAll('.answer').length === 3")
+    open_answers(opened_report, 3)
     opened_report.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert opened_report.run("document.documentElement.scrollWidth") <= width
 
@@ -174,5 +192,5 @@ def test_a_row_opens_by_the_keyboard_and_keeps_the_focus(opened_report: Page) ->
         opened_report.send(
             "Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r"
         )
-    opened_report.wait_until("document.querySelectorAll('.answer').length === 3")
+    opened_report.wait_until(f"{ANSWER_BUTTONS}.length === 3")
     assert opened_report.run(f"document.activeElement === {QUESTION_BUTTONS}[3]")

@@ -168,7 +168,9 @@ def describe_use(setting: Setting) -> str:
 
 
 def describe_cost(setting: Setting) -> str:
-    """What the recommended method costs, beside the one with the highest score or else the cheapest."""
+    """What the recommended method costs, beside the one with the highest score or else the cheapest that may be the
+    best.
+    """
     name = setting.choice.recommended
     if name == ALWAYS_UNKNOWN:
         return "It costs nothing: no model is asked."
@@ -190,21 +192,24 @@ def compares_searches(setting: Setting) -> bool:
 
 
 def compare_costs(setting: Setting, method: MethodFigures) -> str:
-    """'; that is 20% of the tokens of sure, which scored highest', or how often the cheapest method's."""
+    """'; that is 20% of the tokens of sure, which scored highest', or the ratio to the cheapest of the leaders; to the
+    cheapest of all methods if only one may be the best.
+    """
     unit = "cost" if setting.recommendation.unit == "cost" else "tokens"
     cost, highest = setting.get_cost(method.name), setting.recommendation.best
     if highest not in (None, method.name) and (highest_cost := setting.get_cost(str(highest))):
         share = format_percent(cost / highest_cost, 0)
         return f"; that is {share} of the {unit} of {highest}, which scored highest"
-    cheapest = min(setting.figures, key=lambda figure: get_cost_or_zero(figure, setting.recommendation.unit))
-    lowest_cost = setting.get_cost(cheapest.name)
     if len(setting.figures) == 1 or not cost:
         return ""
+    is_open = len(setting.choice.may_be_best) > 1
+    names = setting.choice.may_be_best if is_open else [figure.name for figure in setting.figures]
+    cheapest = min(names, key=setting.get_cost)
+    lowest_cost = setting.get_cost(cheapest)
     if lowest_cost >= cost:
-        return "; no method is cheaper"
-    return (
-        f"; that is {cost / lowest_cost:,.1f} times the {unit} of {cheapest.name}, the cheapest" if lowest_cost else ""
-    )
+        return "; none of the leaders is cheaper" if is_open else "; no method is cheaper"
+    title = "the cheapest of the leaders" if is_open else "the cheapest"
+    return f"; that is {cost / lowest_cost:,.1f} times the {unit} of {cheapest}, {title}" if lowest_cost else ""
 
 
 def describe_rest(setting: Setting) -> str:

@@ -35,13 +35,8 @@ def get_colour_class(method_number: int) -> str:
     return f"c{method_number % COLOUR_COUNT}" + ("", " dashed", " dotted")[min(method_number // COLOUR_COUNT, 2)]
 
 
-def draw_risk_coverage(
-    calibrations: Mapping[str, Calibration], all_methods: Sequence[str], frame: Frame = WIDE_FRAME
-) -> str:
-    """A curve for each method that states a confidence: the share of wrong answers among its surest answers.
-
-    all_methods: the names of all methods of the report; a method's place among them decides its colour.
-    """
+def draw_risk_coverage(calibrations: Mapping[str, Calibration], frame: Frame = WIDE_FRAME) -> str:
+    """A curve for each method that states a confidence: the share of wrong answers among its surest answers."""
     x = Axis(0, 1, frame.left, frame.width - frame.right)
     y = make_share_axis(
         [0.0, *(r for calibration in calibrations.values() for r in calibration.risk)],
@@ -53,14 +48,14 @@ def draw_risk_coverage(
             frame, x, y, lambda value: f"{100 * value:.0f}", "questions answered, the surest first, %", "wrong, %"
         )
     ]
-    for name, calibration in calibrations.items():
+    for number, (name, calibration) in enumerate(calibrations.items()):
         line = [
             (x.find_position(c), y.find_position(r))
             for c, r in zip(calibration.coverage, calibration.risk, strict=True)
         ]
         ends = "".join(f'<circle class="dot" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in (line[0], line[-1]))
         parts.append(
-            f'<g class="line {get_colour_class(all_methods.index(name))}" data-method="{all_methods.index(name)}">'
+            f'<g class="line {get_colour_class(number)}" data-method="{number}">'
             f"<title>{escape(name)}</title>"
             f'<polyline class="curve" points="{format_points(line)}"/>{ends}</g>'
         )

@@ -36,13 +36,7 @@ def render_body(decision: "Decision", words: Words) -> str:
         render_opening(words),
         render_figure(collect_figure(decision.figures, decision.recommendation, scores.race)),
         render_table(figures, scores.summary, scores.measures, decision.recommendation),
-        render_certainty(
-            scores.plan.screening,
-            scores.race,
-            decision.calibrations,
-            [figure.name for figure in decision.figures],
-            words,
-        ),
+        render_certainty(scores.plan.screening, scores.race, decision.calibrations, words),
         read_asset("explore.html"),
     ]
     return f"<main>{''.join(parts)}</main>"
@@ -67,21 +61,15 @@ def render_figure(content: FigureContent) -> str:
 
 
 def render_certainty(
-    screening: Screening | None,
-    race: RaceResult | None,
-    calibrations: Mapping[str, Calibration],
-    names: Sequence[str],
-    words: Words,
+    screening: Screening | None, race: RaceResult | None, calibrations: Mapping[str, Calibration], words: Words
 ) -> str:
-    """What stands behind the headline: all sentences, p-values, screen, race, calibration, and what was spent. names:
-    of all methods.
-    """
+    """What stands behind the headline: all sentences, p-values, screen, race, calibration, and what was spent."""
     parts = [
         render_sentences("In more words", words.details),
         render_p_values(words.p_rows),
         "" if screening is None else render_screen_section(screening),
         "" if race is None else render_race_section(race),
-        render_confidence_section(calibrations, names),
+        render_confidence_section(calibrations),
         render_sentences("What this comparison took", words.spending),
         read_asset("reading.html"),
     ]
@@ -120,18 +108,17 @@ def render_race_section(race: RaceResult) -> str:
     return f'<section><h2>When methods were dropped</h2><p class="note">{note}</p>{table}</section>'
 
 
-def render_confidence_section(calibrations: Mapping[str, Calibration], names: Sequence[str]) -> str:
-    """Risk against coverage, as a chart and a table, for the methods that state a confidence. names: of all methods."""
+def render_confidence_section(calibrations: Mapping[str, Calibration]) -> str:
+    """Risk against coverage, as a chart and a table, for the methods that state a confidence."""
     if not calibrations:
         note = "None of these methods states a confidence; methods that vote or weigh candidates do."
         return f'<section><h2>Confidence</h2><p class="note">{note}</p></section>'
     legend = "".join(
         f'<span class="{get_colour_class(number)}" data-method="{number}"><i></i>{escape(name)}</span>'
-        for name, number in ((name, names.index(name)) for name in calibrations)
+        for number, name in enumerate(calibrations)
     )
     charts = "".join(
-        f'<div class="{width}">{draw_risk_coverage(calibrations, names, frame)}</div>'
-        for width, frame in FRAMES.items()
+        f'<div class="{width}">{draw_risk_coverage(calibrations, frame)}</div>' for width, frame in FRAMES.items()
     )
     rows = [
         [

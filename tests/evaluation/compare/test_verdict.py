@@ -74,15 +74,19 @@ def test_each_kind_of_decision_has_its_headline(
 
 
 def test_three_sentences_say_what_to_use_what_it_costs_and_what_would_settle_it() -> None:
-    methods = {"costly": make_exact_scores(11, 9, calls=5), "cheap": make_exact_scores(10, 10)}
+    methods = {
+        "costly": make_exact_scores(11, 9, calls=5),
+        "cheap": make_exact_scores(10, 10, calls=2),
+        "poor": make_exact_scores(1, 19),  # the cheapest, but not among the best
+    }
     recommendation = make_recommendation({}, methods)
     assert recommendation.choice is not None
     more = (recommendation.choice.questions_to_settle or 0) - 20
     assert recommendation.verdict.use.startswith("Use costly for now, exact match 55.0%, between ")
     assert recommendation.verdict.use.endswith("it scored highest, and no cheaper one is within 2 points of it.")
     assert recommendation.verdict.cost == (
-        "A question takes 5.0 calls and 505 tokens, and 95% of the answers come within 2.50 s; that is 5.0 times the "
-        "tokens of cheap, the cheapest."
+        "A question takes 5.0 calls and 505 tokens, and 95% of the answers come within 2.50 s; that is 2.5 times the "
+        "tokens of cheap, the cheapest of the leaders."
     )
     assert recommendation.verdict.rest == (
         f"About {more:,} more questions would settle it, if the differences stay as they are."

@@ -8,6 +8,16 @@
     const packed = Uint8Array.from(atob(byId(id).textContent), (character) => character.charCodeAt(0));
     return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
   };
+  const makeElement = (name, className, text) => {
+    const node = document.createElement(name);
+    if (className) node.className = className;
+    if (text !== undefined && text !== null) node.textContent = String(text);
+    return node;
+  };
+  const appendChildren = (parent, ...nodes) => { parent.append(...nodes.filter((node) => node !== null)); return parent; };
+
+  makeSortable();
+  highlightCurves();
   const data = await unpack("index");
   const { methods, rows, questions_per_chunk: questionsPerChunk, questions_per_page: questionsPerPage } = data;
   // A row: the question's id, the question, its accepted answers, then for each method a cell [score, mark, confidence].
@@ -19,17 +29,9 @@
   // kind: what the menu "Which questions" chooses: a key of ROW_TESTS, or "" for every question;
   // method: what the menu "By which method" chooses: the index of a method, or -1 for any method;
   // sort: what the rows are sorted by: -1 their order in the data, 0 the question, 1 the first method, ...;
-  // open: the numbers of the rows whose details are shown.
-  const state = { text: "", kind: "", method: -1, sort: -1, descending: false, page: 0, open: new Set() };
+  // open: the numbers of the rows whose methods are shown; openAnswers: "row/method" of the answers that are shown whole.
+  const state = { text: "", kind: "", method: -1, sort: -1, descending: false, page: 0, open: new Set(), openAnswers: new Set() };
   const detailsOfChunks = new Map(); // number of a chunk -> promise of the details of its questions
-
-  const makeElement = (name, className, text) => {
-    const node = document.createElement(name);
-    if (className) node.className = className;
-    if (text !== undefined && text !== null) node.textContent = String(text);
-    return node;
-  };
-  const appendChildren = (parent, ...nodes) => { parent.append(...nodes.filter((node) => node !== null)); return parent; };
 
   function unpackChunk(chunkNumber) {
     if (!detailsOfChunks.has(chunkNumber)) detailsOfChunks.set(chunkNumber, unpack("c" + chunkNumber));
@@ -132,14 +134,44 @@
       .then((list) => {
         const details = list[number % questionsPerChunk];
         cell.replaceChildren(appendChildren(makeElement("p", "note"), "accepted: " + (rows[number][2].join(" · ") || "unknown"), " · id " + rows[number][0]));
-        details.answers.forEach((answer, place) => answer && cell.append(renderAnswer(answer, methods[place], details, rows[number][FIRST_CELL + place])));
+        cell.append(makeAnswerTable(details, number));
       })
       .catch((error) => { cell.textContent = "This question cannot be unpacked: " + error.message; });
     return node;
   }
 
+  // All methods of an opened question. A click on a method shows below its row how it came to its answer.
+  const ANSWER_COLUMNS = ["method", "", "answer", "confidence", "calls", "tokens", "seconds"];
+  function makeAnswerTable(question, number) {
+    const table = makeElement("table", "answers"), body = makeElement("tbody");
+    const heads = ANSWER_COLUMNS.map((title) => { const head = makeElement(title ? "th" : "td", "", title); if (title) head.scope = "col"; return head; });
+    appendChildren(table, appendChildren(makeElement("thead"), appendChildren(makeElement("tr"), ...heads)), body);
+    question.answers.forEach((answer, place) => {
+      if (!answer) return;
+      const key = number + "/" + place, line = makeElement("tr"), button = makeElement("button", "", methods[place]);
+      const whole = appendChildren(makeElement("tr"), appendChildren(makeElement("td", "whole"), renderAnswer(answer, question)));
+      whole.firstChild.colSpan = ANSWER_COLUMNS.length;
+      const show = () => {
+        const isOpen = state.openAnswers.has(key);
+        button.setAttribute("aria-expanded", String(isOpen));
+        line.classList.toggle("open", isOpen);
+        isOpen ? line.after(whole) : whole.remove();
+      };
+      button.addEventListener("click", () => { state.openAnswers.delete(key) || state.openAnswers.add(key); show(); });
+      const numbers = answer.calls === undefined ? ["", "", ""] : [
+        answer.confidence === undefined ? "" : answer.confidence.toFixed(2), answer.calls, (answer.input_tokens + answer.output_tokens).toLocaleString("en"),
+      ];
+      appendChildren(line, appendChildren(makeElement("td"), button), appendChildren(makeElement("td"), makeChip(rows[number][FIRST_CELL + place])),
+        appendChildren(makeElement("td", "said"), makeElement("div", "", answer.error ? "failed" : answer.headline)),
+        ...[...numbers, answer.seconds.toFixed(2)].map((text) => makeElement("td", "number", text)));
+      body.append(line);
+      show();
+    });
+    return appendChildren(makeElement("div", "wide"), table);
+  }
+
   // What an answer lacks is left out of its object; it names passages and other texts by their indexes in `question`.
-  function renderAnswer(answer, method, question, methodCell) {
+  function renderAnswer(answer, question) {
     const { summaries = [], votes = [], replies = [] } = answer;
     const node = makeElement("section", "answer"), head = makeElement("header");
     const facts = [];
@@ -150,7 +182,7 @@
     if (answer.malformed) facts.push(answer.malformed + " malformed");
     if (answer.wordy_answers) facts.push(answer.wordy_answers + " wordy");
     if (answer.dropped) facts.push(answer.dropped + " passages dropped");
-    appendChildren(head, makeElement("span", "method", method), makeChip(methodCell), makeElement("b", "", answer.error ? "failed" : answer.headline), makeElement("span", "facts", facts.join(" · ")));
+    appendChildren(head, makeElement("b", "", answer.error ? "failed" : answer.headline), makeElement("span", "facts", facts.join(" · ")));
     appendChildren(node, head);
     if (answer.error) return appendChildren(node, makeElement("p", "text", answer.error));
     appendChildren(node, makePath(answer.path || []), makeCandidateTable(answer, summaries.map((text) => question.texts[text])));
@@ -267,8 +299,6 @@
     });
   }
 
-  makeSortable();
-  highlightCurves();
   makeHeads();
   document.querySelector(".questions").classList.toggle("many", methods.length > 8);
   byId("text").addEventListener("input", (event) => { state.text = event.target.value; state.page = 0; draw(); });
@@ -276,6 +306,6 @@
   byId("method").addEventListener("change", (event) => { state.method = Number(event.target.value); state.page = 0; draw(); });
   byId("previous-page").addEventListener("click", () => { state.page -= 1; draw(); });
   byId("next-page").addEventListener("click", () => { state.page += 1; draw(); });
-  byId("explore").hidden = false;
   draw();
+  byId("explore").hidden = false;
 })();
