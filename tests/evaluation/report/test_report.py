@@ -16,11 +16,13 @@ from xml.etree import ElementTree
 import pytest
 from report_folder import HTML_ATTACK, METHODS, make_decision, make_report
 
+import quorum
 from quorum.evaluation.report.axes import Axis, choose_ticks
 from quorum.evaluation.report.csv_files import escape_formula, format_cell
-from quorum.evaluation.report.figure import draw_figure
+from quorum.evaluation.report.figure import STYLE, draw_figure
 from quorum.evaluation.report.figure_rows import FigureContent, FigureRow, collect_figure
 from quorum.evaluation.report.markdown import escape_markdown
+from quorum.evaluation.report.page import read_asset
 from quorum.evaluation.report.questions import SharedTexts, pack
 from quorum.evaluation.report.write import write_report
 
@@ -237,3 +239,19 @@ def test_rows_of_the_figure_are_sorted_by_quality_and_only_the_chosen_method_is_
     tags = {row.name: row.tag for row in content.rows if row.tag}
     assert tags == {decision.recommendation.cheapest: "recommended"}
     assert content.headline == decision.recommendation.verdict.headline
+
+
+def read_colours(style: str) -> list[dict[str, str]]:
+    """The colours of a style sheet by name: for light screens, and for dark ones."""
+    blocks = re.findall(r"\{([^{}]*--ink:[^{}]*)\}", style)
+    return [dict(re.findall(r"--([\w-]+):\s*(#\w+)", block)) for block in blocks]
+
+
+def test_the_report_and_its_figure_have_the_colours_of_the_page() -> None:
+    page_style = (Path(quorum.__file__).parent / "page" / "src" / "app.css").read_text(encoding="utf-8")
+    page_colours = read_colours(page_style)
+    names = {"page", "paper", "ink", "soft", "line", "faint", "accent", "mark", "mark-ink", "wrong"}
+    for style, shared_names in ((read_asset("report.css"), names), (STYLE, names & {"paper", "ink", "soft", "line"})):
+        # Paper has colours of its own, which are printed well: the third block of report.css.
+        for own, expected in zip(read_colours(style)[:2], page_colours, strict=True):
+            assert {name: own[name] for name in shared_names} == {name: expected[name] for name in shared_names}
