@@ -100,17 +100,17 @@ def take_states(page: Page, server: ServedPage, folder: Path) -> None:
 
 
 def take_report_picture(page: Page, folder: Path) -> None:
-    """Compare three methods on the sample with the embedded model, and save a picture of the report's first screen."""
+    """Compare four methods on the sample with the embedded model, and save a picture of the report's first screen."""
     sample = ROOT / "data" / "sample"
     quorum.compare(
         sample / "corpus",
         sample / "questions.jsonl",
-        methods="base,post_fusion,sure",
+        methods="no_retrieval,mcq,post_fusion,sure",
         out=folder,
         context=quorum.Context(store=str(folder / "store"), journal="off"),
     )
     page.send("Emulation.setScrollbarsHidden", hidden=True)
-    page.set_size(1200, 1330)  # down to the axis of the first plot
+    page.set_size(1200, 1000)
     page.open_report(folder / "report.html")
     take_picture(page, PICTURES / "report.png")
 

@@ -168,9 +168,7 @@ def describe_use(setting: Setting) -> str:
 
 
 def describe_cost(setting: Setting) -> str:
-    """What the recommended method costs, beside the one with the highest score or else the cheapest that may be the
-    best.
-    """
+    """What the recommended method costs, beside the one with the highest score or else the cheapest of the leaders."""
     name = setting.choice.recommended
     if name == ALWAYS_UNKNOWN:
         return "It costs nothing: no model is asked."
@@ -193,23 +191,32 @@ def compares_searches(setting: Setting) -> bool:
 
 def compare_costs(setting: Setting, method: MethodFigures) -> str:
     """'; that is 20% of the tokens of sure, which scored highest', or the ratio to the cheapest of the leaders; to the
-    cheapest of all methods if only one may be the best.
+    second score if only one may be the best.
     """
-    unit = "cost" if setting.recommendation.unit == "cost" else "tokens"
-    cost, highest = setting.get_cost(method.name), setting.recommendation.best
-    if highest not in (None, method.name) and (highest_cost := setting.get_cost(str(highest))):
-        share = format_percent(cost / highest_cost, 0)
-        return f"; that is {share} of the {unit} of {highest}, which scored highest"
-    if len(setting.figures) == 1 or not cost:
+    choice, cost = setting.choice, setting.get_cost(method.name)
+    if len(choice.means) == 1 or not cost:
         return ""
-    is_open = len(setting.choice.may_be_best) > 1
-    names = setting.choice.may_be_best if is_open else [figure.name for figure in setting.figures]
-    cheapest = min(names, key=setting.get_cost)
-    lowest_cost = setting.get_cost(cheapest)
-    if lowest_cost >= cost:
-        return "; none of the leaders is cheaper" if is_open else "; no method is cheaper"
-    title = "the cheapest of the leaders" if is_open else "the cheapest"
-    return f"; that is {cost / lowest_cost:,.1f} times the {unit} of {cheapest}, {title}" if lowest_cost else ""
+    if choice.highest != method.name:
+        other, role = choice.highest, "which scored highest"
+    elif len(choice.may_be_best) == 1:
+        other = max((name for name in choice.means if name != method.name), key=lambda name: choice.means[name])
+        role = "the next"
+    else:
+        other, role = min(choice.may_be_best, key=setting.get_cost), "the cheapest of the leaders"
+        if setting.get_cost(other) >= cost:
+            return "; none of the leaders is cheaper"
+    other_cost = setting.get_cost(other)
+    unit = "cost" if setting.recommendation.unit == "cost" else "tokens"
+    return f"; that is {write_ratio(cost, other_cost)} the {unit} of {other}, {role}" if other_cost else ""
+
+
+def write_ratio(cost: float, other: float) -> str:
+    """How a cost compares with another one, before 'the tokens of ...'.
+
+    >>> write_ratio(2, 10), write_ratio(25, 10)
+    ('20% of', '2.5 times')
+    """
+    return f"{cost / other:,.1f} times" if cost > other else f"{format_percent(cost / other, 0)} of"
 
 
 def describe_rest(setting: Setting) -> str:

@@ -242,7 +242,7 @@
     const node = makeFolded(replies.length + (replies.length === 1 ? " reply" : " replies") + " of the model");
     for (const [name, text, sent, received, seconds, isReused] of replies) {
       const facts = sent.toLocaleString("en") + " → " + received.toLocaleString("en") + " tokens, " + seconds.toFixed(2) + " s" + (isReused ? ", shared or stored" : "");
-      appendChildren(node, makeElement("h4", "", name + " · " + facts), makeElement("pre", "", texts[text]));
+      appendChildren(node, makeElement("p", "reply", name + " · " + facts), makeElement("pre", "", texts[text]));
     }
     return node;
   }
