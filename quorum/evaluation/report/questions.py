@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quorum.core.shown_answer import list_cited_passages
-from quorum.core.state import Evidence
+from quorum.core.state import Evidence, Passage
 from quorum.documents.places import describe_place
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.shown.headline import make_headline
@@ -87,7 +87,7 @@ class SharedTexts:
     passages: dict[tuple[str, str, str, str], int] = field(default_factory=dict)
     texts: dict[str, int] = field(default_factory=dict)
 
-    def find_passage(self, passage: Mapping[str, Any]) -> int:
+    def find_passage(self, passage: Passage) -> int:
         key = (passage["id"], passage["title"], passage["text"], describe_place(passage))
         return self.passages.setdefault(key, len(self.passages))
 

@@ -24,7 +24,7 @@ from quorum.evaluation.run.langsmith_questions import find_question_file, find_u
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RaceRules
 from quorum.evaluation.run.race_result import SEED
-from quorum.evaluation.run.retrieval_only import check_reranker, choose_retrieval_task
+from quorum.evaluation.run.retrieval_only import check_asks_no_model, choose_retrieval_task
 from quorum.evaluation.run.screening import Screening, check_screen
 from quorum.evaluation.run.source import (
     Source,
@@ -88,7 +88,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     if options.retrieval_only:
         for column in all_columns:
-            check_reranker(column.context)
+            check_asks_no_model(column.context)
         options = replace(
             options, task=await asyncio.to_thread(choose_retrieval_task, dataset, has_indexes=indexes is not None)
         )

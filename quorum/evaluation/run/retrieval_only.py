@@ -37,11 +37,11 @@ def make_search_context(context: "Context") -> "Context":
     """The context without models: nothing is answered or filtered. Raises `SetupError` for a reranker that asks the
     chat model.
     """
-    check_reranker(context)
+    check_asks_no_model(context)
     return replace(context, model="embedded", verifier=None, context_filter=None, calibration=None)
 
 
-def check_reranker(context: "Context") -> None:
+def check_asks_no_model(context: "Context") -> None:
     """Raise `SetupError` for a reranker that asks the chat model."""
     if context.reranker in ASKING_RERANKERS:
         raise SetupError(

@@ -78,7 +78,10 @@ def share_retrieval(columns: Sequence[Column]) -> list[Column]:
         if column.cascade is not None:  # a cascade has a cache of its own
             shared_columns.append(column)
             continue
-        parts = (context.retriever, context.collection, context.store, context.embeddings, context.title_key, context.k)
+        parts = (
+            *(context.retriever, context.collection, context.store, context.embeddings, context.title_key),
+            *(context.k, context.language),
+        )
         key = (format_where(context.where), *(part if isinstance(part, str | int) else id(part) for part in parts))
         if key not in shared_retrievers:
             shared_retrievers[key] = CachingRetriever(inner=get_retriever(context))
