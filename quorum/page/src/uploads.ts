@@ -248,16 +248,18 @@ async function follow(upload: Signal<UploadView>): Promise<void> {
   const never = new AbortController().signal;
   const local = upload.value.files.filter((file) => file.outcome);
   const view: UploadView = { ...upload.value, files: upload.value.files.filter((file) => !file.outcome) };
-  let shownAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const draw = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    upload.value = { ...view, files: [...view.files, ...local] };
+    announceProgress(upload.value);
+  };
   try {
     for await (const event of followEvents<UploadEvent>(`/v1/uploads/${one(view.id)}/events`, "upload_finished", 0, never, (isLost) => (isConnectionLost.value = isLost))) {
       applyEvent(view, event);
-      const now = performance.now();
-      if (now - shownAt < SECONDS_BETWEEN_VIEWS * 1000 && !isOver(view)) continue;
-      shownAt = now;
-      upload.value = { ...view, files: [...view.files, ...local] };
-      announceProgress(upload.value);
-      await new Promise(requestAnimationFrame); // lets the page draw, and answer keys
+      if (isOver(view)) draw();
+      else timer ??= setTimeout(draw, SECONDS_BETWEEN_VIEWS * 1000); // also the last event of a burst is shown
     }
   } catch (error) {
     notice.value = error instanceof ApiError ? error.message : String(error);
