@@ -7,16 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from quorum.cascades.composed_file import ComposedCascade, ComposedStage, read_composed_cascade
-from quorum.core.context import MAX_SUPERSTEPS, Context
+from quorum.cascades.composed_file import (
+    ComposedCascade,
+    ComposedStage,
+    is_composed_file_name,
+    read_composed_cascade,
+)
+from quorum.cascades.written_cascade import is_written_cascade
+from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.state import Question, Result, State
-from quorum.graphs.catalogue import Method, list_methods
-from quorum.graphs.method_graph import MethodGraph
-from quorum.nodes.abstain import abstain
-from quorum.nodes.ask_stage import find_model_spec, make_stage_node
-from quorum.nodes.begin import begin
-from quorum.nodes.routes import accept_or_go_on
+from quorum.graphs.catalogue import Method, find_listed_method, list_methods
+from quorum.graphs.compile_cascade import compile_cascade
+from quorum.graphs.written import make_written_method
+from quorum.nodes.ask_stage import find_model_spec
 
 
 def composed_graph(file: str, systems: Mapping[str, str] | None = None) -> Any:
@@ -61,33 +64,16 @@ def make_composed_method(file: str, systems: Mapping[str, str] | None = None) ->
 
 def build_graph(cascade: ComposedCascade, systems: Mapping[str, str]) -> Any:
     """Build and compile the graph of a cascade."""
-    graphs = [find_stage_graph(cascade, stage, systems) for stage in cascade.stages]
-    node_names = [name_stage_node(cascade, number) for number in range(len(cascade.stages))]
-    graph: Any = MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)
-    graph.add_node(abstain).add_edge("__start__", "begin").add_edge("begin", node_names[0])
-    for number, stage in enumerate(cascade.stages):
-        graph.add_node(node_names[number], make_stage_node(cascade, number, graphs))
-        if stage.accept is None:
-            graph.add_edge(node_names[number], "abstain")
-        else:
-            paths = {stage.accept.description: "abstain", "else": node_names[number + 1]}
-            graph.add_conditional_edges(node_names[number], accept_or_go_on(stage.accept), paths)
-    graph.add_edge("abstain", "__end__")
-    compiled_graph = graph.compile(name=cascade.graph_name).with_config(recursion_limit=MAX_SUPERSTEPS)
-    compiled_graph.cascade = cascade
-    compiled_graph.pricing_model_by_stage = {
-        stage.name: graph.pricing_model
-        for stage, graph in zip(cascade.stages, graphs, strict=True)
-        if hasattr(graph, "pricing_model")
-    }
-    return compiled_graph
+    return compile_cascade(cascade, [find_stage_graph(cascade, stage, systems) for stage in cascade.stages])
 
 
 def find_stage_method(stage: ComposedStage) -> Method:
     """The method of a stage that is not a user's own system: a listed method, or a cascade, in a file or written."""
-    from quorum.graphs.find_method import find_method
-
-    return find_method(stage.method)
+    if is_written_cascade(stage.method) and stage.method not in list_methods():
+        return make_written_method(stage.method)
+    return (
+        make_composed_method(stage.method) if is_composed_file_name(stage.method) else find_listed_method(stage.method)
+    )
 
 
 def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Mapping[str, str]) -> Any:
@@ -113,13 +99,6 @@ def find_stage_graph(cascade: ComposedCascade, stage: ComposedStage, systems: Ma
 def get_composed_cascade(graph: Any) -> ComposedCascade | None:
     """The cascade that a graph was built from; None for any other graph."""
     return getattr(graph, "cascade", None)
-
-
-def name_stage_node(cascade: ComposedCascade, number: int) -> str:
-    """Name the node of stage `number`, from 0: its method, followed by _2, _3 ... if earlier stages have it, too."""
-    method = cascade.stages[number].method
-    earlier_count = sum(stage.method == method for stage in cascade.stages[:number])
-    return f"{method}_{earlier_count + 1}" if earlier_count else method
 
 
 def use_measured_model(graph: Any, context: Context) -> Context:

@@ -11,7 +11,7 @@ from quorum.cascades.composed_file import ComposedCascade
 from quorum.cascades.written_cascade import find_common_settings, read_written_cascade
 from quorum.core.errors import SetupError
 from quorum.graphs.catalogue import Method, find_listed_method
-from quorum.graphs.composed import build_graph
+from quorum.graphs.compile_cascade import compile_cascade
 from quorum.graphs.senders import find_prompts_of_graph
 from quorum.nodes.ask_stage import CONTEXT_SETTINGS
 from quorum.nodes.sent_prompts import offers_unknown
@@ -93,4 +93,5 @@ def add_depths(depths: list[str]) -> str:
 @lru_cache(MOST_GRAPHS)
 def build_written_graph(text: str) -> Any:
     """Build and compile the graph of a cascade."""
-    return build_graph(read_written_cascade(text), {})
+    cascade = read_written_cascade(text)
+    return compile_cascade(cascade, [find_listed_method(stage.method).graph for stage in cascade.stages])

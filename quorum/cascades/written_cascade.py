@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from quorum.cascades.composed_file import Acceptance, ComposedCascade, ComposedStage, is_composed_file_name
 from quorum.core.bracketed_settings import NAME_PATTERN, THEN_PATTERN, add_brackets, parse_settings
-from quorum.core.context import parse_setting
 from quorum.core.errors import SetupError
 
 MOST_STEPS = 3
@@ -94,6 +93,8 @@ def read_written_cascade(text: str) -> ComposedCascade:
     Raises `SetupError` for what `split_steps` refuses, for a setting that does not exist or fit, and for two equal
     steps.
     """
+    from quorum.core.context import parse_setting  # heavy: with it METHODS would import LangGraph
+
     steps = split_steps(text)
     stages = tuple(
         ComposedStage(
