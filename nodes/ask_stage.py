@@ -17,6 +17,7 @@ from quorum.core.context import Context, get_context
 from quorum.core.errors import CallError, SetupError
 from quorum.core.state import Passage, Question, State
 from quorum.core.where import conjoin, format_where
+from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.answer_types import BRIEF_TYPES
 from quorum.nodes.describe_settings import (
     SETTINGS_THAT_CHANGE_NO_ANSWER,
@@ -150,6 +151,8 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
         if not rehearsing and present_value not in allowed_values:
             raise make_changed_error(cascade, stage, setting.name, value, present_value)
         chosen_settings[setting.name] = value
+    if rehearsing and is_server_reranker(chosen_settings.get("reranker")):
+        chosen_settings["reranker"] = "reader"
     # What the stage was measured among, and what may be found now.
     where = conjoin(recorded_settings.get("where"), format_where(context.where))
     stage_context = replace(context, **chosen_settings, where=where, calibration=None)
@@ -159,13 +162,18 @@ def make_stage_context(context: Context, cascade: ComposedCascade, stage: Compos
 
 
 def make_step_context(context: Context, stage: ComposedStage, *, is_rehearsal: bool = False) -> Context:
-    """The context with the settings in the brackets of a step. A rehearsal keeps the models of its context."""
+    """The context with the settings in the brackets of a step. A filter in the brackets narrows that of the context. A
+    rehearsal keeps the models of its context.
+    """
     settings = dict(stage.settings)
     if is_rehearsal:
         settings = {name: value for name, value in settings.items() if name not in MODEL_SETTINGS}
         if str(settings.get("context_filter") or "").startswith("llm"):
             settings["context_filter"] = "llm"
-    return replace(context, **settings, calibration=None)
+        if is_server_reranker(settings.get("reranker")):
+            settings["reranker"] = "reader"
+    where = conjoin(settings.pop("where", None), format_where(context.where))
+    return replace(context, **settings, where=where, calibration=None)
 
 
 def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:

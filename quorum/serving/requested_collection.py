@@ -51,5 +51,6 @@ class RequestedCollections:
         raise Refusal(409, f"The collection {SAMPLE!r} stays as it is; give another name.", "read_only")
 
     def may_rename(self, name: str, made_for: str | None) -> bool:
-        """Whether a collection gets another name, or is deleted: it is not the one that the server was started for."""
-        return name != self.permissions.server_context.collection and self.may_change_documents(name, made_for)
+        """Whether a collection gets another name, or is deleted: the server was not started for it."""
+        started_for = (self.permissions.server_context.collection, *(self.permissions.collections or ()))
+        return name not in started_for and self.may_change_documents(name, made_for)

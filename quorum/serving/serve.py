@@ -175,9 +175,8 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
         column = served_cascade.make_column(server_context, prices)
         for stage in served_cascade.cascade.stages:
             context = column.make_stage_context(stage)
-            unpriced_models = [
-                model for model in (context.model, find_model("verifier", context)) if prices.find_price(model) is None
-            ]
+            models = (context.model, find_model("verifier", context), get_reranking_model(context))
+            unpriced_models = [model for model in models if prices.find_price(model) is None]
             if unpriced_models:
                 raise SetupError(
                     f"--dollars-per-day is given, but {unpriced_models[0]!r}, which the stage {stage.name!r} of the "

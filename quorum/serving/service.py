@@ -139,8 +139,6 @@ class Service:
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
             outcome = "unknown" if result is not None and result.get("unknown") else "answered"
-            if self.watches is not None and result is not None:
-                self.watches.observe(job.served_model.method, job.context, job.question, result)
         # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.find_cascade(job.served_model.method)
         if cascade is None:
@@ -152,6 +150,10 @@ class Service:
             dollars = None if dollars is None else max(dollars, spending.reservation.charged)
         for metrics in (self.metrics, self.find_metrics(job.client)):
             metrics.record(job.label, outcome, seconds, usage, dollars)
+        if self.watches is not None and outcome in ("answered", "unknown"):
+            answered = finished_task.result().result
+            if answered is not None:
+                self.watches.observe(job.served_model.method, job.context, job.question, answered)
 
     def find_metrics(self, client: str) -> Metrics:
         """The counters of one client."""

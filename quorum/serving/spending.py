@@ -65,7 +65,9 @@ class Spending(AsyncCallbackHandler):
         self.usage = merge_usage(self.usage, {prompt: call_usage})
         price = self.prices.find_price(self.charges[run_id][0]) if run_id in self.charges else None
         if price is not None:
-            self.correct_charge(run_id, price.compute_cost(call_usage["input_tokens"], call_usage["output_tokens"]))
+            self.correct_charge(
+                run_id, price.compute_cost(call_usage["input_tokens"], call_usage["output_tokens"], calls=1)
+            )
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """A call that the server refused costs nothing; one whose reply did not come may have been answered."""

@@ -4,6 +4,7 @@ import hashlib
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -65,28 +66,36 @@ class Watches:
 
     def observe(self, method: str, context: Context, question: str, result: Mapping[str, Any]) -> None:
         """Take note of an answer that a client has got."""
+        self.writer.submit(self.write, method, context, question, dict(result))
+
+    def write(self, method: str, context: Context, question: str, result: Mapping[str, Any]) -> None:
+        """Let the samplers see an answer. What cannot be written stops no answers; it is said once."""
+        try:
+            self.sample(method, context, question, result)
+        except Exception as error:  # noqa: BLE001  nobody waits for this thread
+            if not self.has_warned:
+                self.has_warned = True
+                print(f"quorum: answers are not sampled for the watched promises ({error}).", file=sys.stderr)
+
+    def sample(self, method: str, context: Context, question: str, result: Mapping[str, Any]) -> None:
         for promise, sampler in self.samplers:
             is_counted = promise.kind == "score" or not result.get("unknown")
             if is_counted and method == promise.method and self.has_own_settings(context):
-                self.writer.submit(self.write, sampler, question, dict(result))
+                sampler.observe(question, result)
 
     def has_own_settings(self, context: Context) -> bool:
         return describe_settings(context, UNCOMPARED_SETTINGS) == self.server_settings
 
-    def write(self, sampler: Sampler, question: str, result: dict[str, Any]) -> None:
-        """Let the sampler see an answer. A full disk stops no answers; it is said once."""
-        try:
-            sampler.observe(question, result)
-        except OSError as error:
-            if not self.has_warned:
-                self.has_warned = True
-                reason = error.strerror or error
-                print(f"quorum: answers are not sampled for {sampler.folder.path} ({reason}).", file=sys.stderr)
-
     def list_standings(self) -> list[Standing]:
-        """How each promise stands. The call reads the files, so async callers run it in a thread."""
+        """How each promise stands; one whose folder cannot be read is left out. The call reads the files, so async
+        callers run it in a thread.
+        """
         promise_count = len(list_folders(self.server_context.store))
-        return [compute_standing(sampler.folder, promise_count) for _, sampler in self.samplers]
+        standings = []
+        for _, sampler in self.samplers:
+            with suppress(SetupError, OSError, ValueError):
+                standings.append(compute_standing(sampler.folder, promise_count))
+        return standings
 
 
 def hash_file(path: str) -> str | None:

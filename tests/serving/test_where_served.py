@@ -50,6 +50,16 @@ def test_a_client_narrows_what_the_server_lets_it_find(masts: Any, openai_server
     assert len(openai_server.chats()) == 4
 
 
+def test_a_cascade_that_a_client_writes_narrows_it_too(masts: Any, openai_server: OpenAIServer) -> None:
+    api = masts(where="year<=2022")
+    for brackets, years in (("", [2020, 2022]), ("[where=year>=2000]", [2020, 2022]), ("[where=year>=2022]", [2022])):
+        openai_server.reply("unknown")
+        completion = api.ask(
+            QUESTION, model=f"concat{brackets}>concat{brackets.replace(']', ';seed=2]') or '[seed=2]'}"
+        )
+        assert [passage["metadata"]["year"] for passage in completion.quorum["passages"]] == years
+
+
 def test_the_description_of_the_api_lists_it() -> None:
     api = describe_api(Permissions(Context()))
     schema: Any = api["paths"]["/v1/chat/completions"]["post"]["requestBody"]["content"]["application/json"]["schema"]

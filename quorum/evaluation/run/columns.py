@@ -95,7 +95,7 @@ class Column:
         ]
         known_prices = [price for price in prices_of_prompt if price is not None]
         return (
-            max(known_prices, key=lambda price: price.input + price.output)
+            max(known_prices, key=lambda price: (price.search_unit, price.input + price.output))
             if len(known_prices) == len(prices_of_prompt)
             else None
         )
@@ -106,7 +106,7 @@ class Column:
         """
         priced_counts = [(self.find_price(prompt), counts) for prompt, counts in usage.items()]
         costs = [
-            price.compute_cost(counts["input_tokens"], counts["output_tokens"])
+            price.compute_cost(counts["input_tokens"], counts["output_tokens"], calls=counts["calls"])
             for price, counts in priced_counts
             if price is not None
         ]
@@ -145,6 +145,8 @@ class Column:
             return make_step_context(self.context, stage)
         specs = {name: find_model_spec(stage.settings.get(name)) for name in ("model", "verifier")}
         changes: dict[str, Any] = {name: spec for name, spec in specs.items() if isinstance(spec, str)}
+        if "reranker" in stage.settings:
+            changes["reranker"] = stage.settings["reranker"]
         if pricing_model := getattr(self.own_graph, "pricing_model_by_stage", {}).get(stage.name):
             changes["model"] = pricing_model
         return replace(self.context, **changes)

@@ -9,6 +9,7 @@ from quorum.core.bracketed_settings import METHOD_ITEM
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.passages import TASKS_WITHOUT_SPANS
 from quorum.evaluation.run.tasks import FOUND_ANSWER, FOUND_GOLD, get_stated_task, guess_task, list_gold_articles
+from quorum.models.rerankers import is_server_reranker
 
 if TYPE_CHECKING:
     from quorum.core.context import Context
@@ -42,8 +43,8 @@ def make_search_context(context: "Context") -> "Context":
 
 
 def check_asks_no_model(context: "Context") -> None:
-    """Raise `SetupError` for a reranker that asks the chat model."""
-    if context.reranker in ASKING_RERANKERS:
+    """Raise `SetupError` for a reranker that asks the chat model, or a model on a server."""
+    if context.reranker in ASKING_RERANKERS or is_server_reranker(context.reranker):
         raise SetupError(
             f"--retrieval-only asks no model, but reranker={context.reranker} would; leave it out, or choose one that "
             "asks none, such as question."

@@ -30,8 +30,11 @@ from quorum.evaluation.run.spending import Spending
 from quorum.evaluation.run.tasks import list_deciding_measures
 from quorum.evaluation.run.workers import run_workers
 from quorum.graphs.choose_method import reads_passages
+from quorum.models.rerankers import is_server_reranker
 
-SEARCH_SETTINGS = (*("retriever", "collection", "store", "embeddings", "title_key", "k", "reranker", "rerank_from"),)
+SEARCH_SETTINGS = (
+    *("retriever", "collection", "store", "embeddings", "title_key", "language", "k", "reranker", "rerank_from"),
+)
 
 
 async def screen(
@@ -89,8 +92,8 @@ def group_by_search(columns: Sequence[Column]) -> list[list[Column]]:
 async def measure_searches(
     columns: Sequence[Column], dataset: DataSet, task: str, concurrency: int, progress: ProgressCallback
 ) -> list[ColumnScores]:
-    """What each column finds for every question, measured. A reranker that asks a chat model is left out here, and a
-    question for which a search fails has no measure.
+    """What each column finds for every question, measured. A reranker that asks a model elsewhere is left out
+    here, and a question for which a search fails has no measure.
     """
     searches = share_retrieval([make_search(column, number) for number, column in enumerate(columns)])
     scores = [ColumnScores() for _ in searches]
@@ -110,7 +113,7 @@ async def measure_searches(
 def make_search(column: Column, number: int) -> Column:
     """The column that only searches, as `column` does."""
     context = column.context
-    if context.reranker in ASKING_RERANKERS:
+    if context.reranker in ASKING_RERANKERS or is_server_reranker(context.reranker):
         context = replace(context, reranker=None)
     search = make_column(get_search_graphs("")[SEARCH], {}, make_search_context(context))
     return replace(search, name=f"{SEARCH} {number}")

@@ -250,7 +250,8 @@ export const readEvents = (id: string, after: number, signal: AbortSignal, onLos
   followEvents<RunEvent>(`/v1/runs/${one(id)}/events`, "run_finished", after, signal, onLost);
 
 /** The events at an address after number `after`, also those to come. It connects again after sleep, a lost connection or a
- * restart of the server, and ends with the event of type `end`. onLost: told whether the connection is lost. */
+ * restart of the server, and ends where the server has no more to tell after an event of type `end` (a run that was asked
+ * again has several). onLost: told whether the connection is lost. */
 export async function* followEvents<T extends { n: number; type: string }>(address: string, end: T["type"], after: number, signal: AbortSignal, onLost: (isLost: boolean) => void = () => {}): AsyncGenerator<T> {
   let last = after;
   for (let failures = 0; !signal.aborted; ) {
@@ -258,12 +259,14 @@ export async function* followEvents<T extends { n: number; type: string }>(addre
       const response = await send("GET", address, undefined, { headers: { "last-event-id": String(last) }, signal });
       if (response.status === 204 || !response.body) return;
       onLost(false);
+      let isEnded = false;
       for await (const event of parseEvents<T>(response.body)) {
         failures = 0;
         last = event.n;
+        isEnded = event.type === end;
         yield event;
-        if (event.type === end) return;
       }
+      if (isEnded) return;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ApiError && error.status >= 400 && error.status < 500) throw error;

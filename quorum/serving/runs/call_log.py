@@ -3,7 +3,7 @@
 The events do not hold them, because a page that follows a run does not need them until a visitor asks for them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -16,13 +16,17 @@ LARGEST_FILE = 20_000_000  # bytes; later calls are left out
 
 
 class CallLog:
-    """The file. file: where it is; it need not exist yet."""
+    """The file. file: where it is; it need not exist yet. hide: removes from an error what a client may not know."""
 
-    def __init__(self, file: RunFile) -> None:
-        self.file, self.size = file, 0
+    def __init__(self, file: RunFile, hide: Callable[[str], str]) -> None:
+        self.file, self.hide, self.size = file, hide, 0
 
-    def begin(self, method: str) -> Tracer:
-        """Forget the earlier calls of a method, which is asked (again), and return what records its calls."""
+    def make_recorder(self, method: str) -> "CallRecorder":
+        """What records the calls of a method."""
+        return CallRecorder(method, self)
+
+    def begin(self, method: str) -> None:
+        """Forget the earlier calls of a method, which is asked (again)."""
         with suppress(OSError):
             if self.file.path.exists():
                 self.file.remove_torn_line()
@@ -30,7 +34,6 @@ class CallLog:
             else:
                 self.file.create({})
         self.write({"method": method, "begins": True})
-        return CallRecorder(method, self)
 
     def write(self, call: Mapping[str, Any]) -> None:
         """Append a call. What cannot be written is left out: the run goes on without it."""
@@ -57,7 +60,8 @@ class CallRecorder(Tracer):
         if step.kind != "call":
             return
         seconds = None if step.seconds is None else round(step.seconds, 3)
-        values = {"reasoning": step.reasoning, "details": step.details, "error": step.error}
+        error = step.error and self.log.hide(step.error)
+        values = {"reasoning": step.reasoning, "details": step.details, "error": error}
         call = {"prompt": step.prompt, "reply": step.reply, "seconds": seconds}
         optional = {name: value for name, value in values.items() if value}
         self.log.write(

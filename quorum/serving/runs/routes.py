@@ -145,7 +145,8 @@ class RunRoutes:
             except (OSError, ValueError):
                 raise Refusal(404, f"The run {member.id} cannot be read.", "run_not_found") from None
             runs.append({**whole, "events": events})
-        text = json.dumps({"format": CONVERSATION_FORMAT, "runs": runs}, ensure_ascii=False, indent=1)
+        content = {"format": CONVERSATION_FORMAT, "runs": runs}
+        text = await asyncio.to_thread(json.dumps, content, ensure_ascii=False, indent=1)
         return Response(text, media_type="application/json", headers=make_download_headers(saved, "json"))
 
     async def export_markdown(self, request: Request) -> Response:

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from quorum.cascades.written_cascade import is_written_cascade, split_steps
+from quorum.core.context import Context
 from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
 from quorum.serving.errors import Refusal, explain_failure, hide_paths
@@ -20,6 +22,8 @@ from quorum.serving.runs.live_run import LiveRun
 from quorum.serving.runs.request import RunRequest, check_saved_request
 from quorum.serving.runs.run_folder import RunFolder, SavedRun
 from quorum.serving.service import Job, Service
+
+MODEL_NAMES = {"model", "verifier", "context_filter", "reranker"}  # settings that may name a model elsewhere
 
 MAX_LIVE_RUNS = 32  # of all clients together
 MAX_READERS = 256  # open streams of events, of all clients together
@@ -83,16 +87,20 @@ class RunService:
         No method runs before the run is registered, because nothing is awaited here.
         """
         tasks: dict[str, asyncio.Task[Any]] = {}
-        calls = CallLog(self.folder.get_calls_file(live_run.saved.id))
+        calls = CallLog(self.folder.get_calls_file(live_run.saved.id), live_run.hide)
+        recorded = []
         try:
             for method, job in jobs.items():
                 if job.context.calibration is None:  # it may withhold the answer, which a reply would tell
-                    job = replace(job, callbacks=(calls.begin(method),))
+                    job = replace(job, callbacks=(calls.make_recorder(method),))
+                    recorded.append(method)
                 tasks[method] = self.service.start(job, live_run.make_listener(method))
         except Refusal:
             for task in tasks.values():
                 task.cancel()
             raise
+        for method in recorded:  # no task has run yet
+            calls.begin(method)
         self.folder.running_ids.add(live_run.saved.id)
         self.live_runs[live_run.saved.id] = live_run
         live_run.start(self.folder.processes.own_id, tasks, reader_text)
@@ -189,7 +197,7 @@ class RunService:
         history = await self.read_history(request, client)
         job = await self.make_job(request, method, client, history[method])
         if is_offline:
-            job = replace(job, context=replace(job.context, model="embedded", verifier=None))
+            job = replace(job, context=make_offline_context(job))
         answers, last = await self.read_answers(saved), await asyncio.to_thread(saved.file.read_last_event)
         self.check_not_asked(saved, method)
         live_run = self.live_runs.get(saved.id)
@@ -232,3 +240,15 @@ def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[
     results = [answer.result for name, answer in sorted(answers.items(), key=lambda item: item[0] != method)]
     texts = [str(result["answer"]) for result in results if result is not None and "answer" in result]
     return [{"role": "assistant", "content": text} for text in texts[:1]]
+
+
+def make_offline_context(job: Job) -> Context:
+    """The context in which the embedded model answers, and no model elsewhere is asked. Raises `Refusal` (409) for a
+    cascade whose steps name models of their own, and where a calibration speaks of another model's answers.
+    """
+    cascade = getattr(job.served_model, "method", "")
+    if is_written_cascade(cascade) and any(MODEL_NAMES & step.settings.keys() for step in split_steps(cascade)):
+        raise Refusal(409, f"The steps of {cascade} name models of their own; ask without them.", "conflict")
+    if job.context.calibration is not None:
+        raise Refusal(409, "The server's calibration speaks of another model's answers.", "conflict")
+    return replace(job.context, model="embedded", verifier=None, context_filter=None, reranker=None)

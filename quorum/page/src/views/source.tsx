@@ -18,7 +18,7 @@ export function SourcePane() {
           ×
         </button>
       </header>
-      {open.document && open.page !== null && open.collection ? <PageImage key={`${open.document} ${open.page}`} open={open} /> : null}
+      {open.document && open.page !== null && open.collection ? <PageImage key={`${open.collection} ${open.document} ${open.page} ${open.mark} ${open.text}`} open={open} /> : null}
       <p class="text">
         <Marked text={open.text} mark={open.mark} />
       </p>
