@@ -8,6 +8,7 @@ from langgraph.runtime import Runtime
 from quorum.algorithms.pair_order import order_by_scores
 from quorum.core.context import Context, get_context
 from quorum.core.counters import merge_usage
+from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Passage, State, Usage
 from quorum.models.call import call
 from quorum.models.rerankers import (
@@ -46,16 +47,22 @@ async def score_by_server(
     scores: list[float | None] = []
     usage: dict[str, Usage] = {}
     malformed: list[str] = []
+    dropped = 0
     for start in range(0, len(passages), PASSAGES_PER_REQUEST):
         texts = [make_pair_text(passage) for passage in passages[start : start + PASSAGES_PER_REQUEST]]
         request = json.dumps({"query": question, "documents": texts, "top_n": len(texts)}, ensure_ascii=False)
-        [reply] = await call(RERANK_USAGE, request, context=context, model=context.reranker, temperature=0.0)
+        try:
+            [reply] = await call(RERANK_USAGE, request, context=context, model=context.reranker, temperature=0.0)
+        except TooLong:  # these passages keep the retriever's order
+            scores += [None] * len(texts)
+            dropped += len(texts)
+            continue
         results = parse_rerank_results(reply.raw, len(texts))
         scores += results.scores
         usage = merge_usage(usage, {RERANK_USAGE: reply.usage})
         malformed += [reply.raw] if results.malformed else []
     counted = {RERANK_USAGE: CountedReplies(count=len(malformed), replies=malformed)}
-    return scores, {"usage": usage, "malformed": counted if malformed else {}}
+    return scores, {"usage": usage, "malformed": counted if malformed else {}, "dropped": dropped}
 
 
 async def keep_best(state: State, runtime: Runtime[Context]) -> State:

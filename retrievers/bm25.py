@@ -36,6 +36,7 @@ WORD = re.compile(r"[^\W_]+")  # finds the same as WORD_RUN in texts without spe
 NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 # A table for str.translate: each ASCII character that is no letter or digit becomes a space.
 ASCII_WORD_TABLE = "".join(chr(code) if chr(code).isalnum() else " " for code in range(128))
+ACCENT = re.compile("[\u0300-\u036f]")
 STOP_WORDS = make_word_set(
     """a an and are as at be but by did do does for from had has have how in into is it its of on or s such t that the
     their then there these they this to was were what when where which who whom whose why will with"""
@@ -57,7 +58,10 @@ def split_words(text: str, language: str = ENGLISH) -> list[str]:
 
     The words of languages other than English keep their accents, which their stemmers read.
     """
-    folded_text = fold_text(text) if language == ENGLISH else unicodedata.normalize("NFKC", text.casefold())
+    # Where a letter and its accent are one sign, NFKC makes them one. Other accents, such as a stress, are dropped.
+    folded_text = (
+        fold_text(text) if language == ENGLISH else ACCENT.sub("", unicodedata.normalize("NFKC", text.casefold()))
+    )
     # Two quicker ways for texts without special characters: the first if all word characters are ASCII, the second if
     # some are not. Both give the words that the loop below would give.
     non_ascii = "" if folded_text.isascii() else "".join(NOT_ASCII.findall(folded_text))
@@ -99,7 +103,7 @@ def fold_text(text: str) -> str:
     if text.isascii():
         return text.lower()
     parts = unicodedata.normalize("NFKD", text.casefold())
-    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", parts))
+    return unicodedata.normalize("NFC", ACCENT.sub("", parts))
 
 
 def stem_words(words: list[str], language: str = ENGLISH) -> list[str]:

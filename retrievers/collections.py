@@ -49,9 +49,11 @@ def delete_collections(names: Sequence[str], store: str | Path = DEFAULT_FOLDER,
     """As `delete_collection`, for several: Chroma's file is rewritten once."""
     opened_store, names = open_store(store), [check_collection_name(name) for name in names]
     with opened_store.hold_writer_lock():
+        uploads: dict[str, list[str]] = {}
         if find_uploads_folder(store).is_dir():
             for name in set(names) & set(opened_store.list_collections()):
                 entries = opened_store.fetch_entries(name).values()
-                uploads = [document for entry in entries for document in entry.position_by_document]
-                remove_upload_folders(store, uploads)
-        return delete_completely(opened_store, names, foreign)
+                uploads[name] = [document for entry in entries for document in entry.position_by_document]
+        return delete_completely(
+            opened_store, names, foreign, lambda name: remove_upload_folders(store, uploads.get(name, []))
+        )

@@ -1,9 +1,10 @@
 """Removes collections with all that a store's folder keeps of their texts: indexes, vectors, freed parts of a file."""
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from quorum.retrievers.metadata import read_info, read_passage
 from quorum.retrievers.passages import make_indexed_text
 from quorum.retrievers.store import Store
 
-VACUUM_SECONDS = 600
+VACUUM_SECONDS = 40  # others wait so long for the store, and then give up
 LEFTOVERS = "Freed parts of Chroma's file may still hold the removed texts"
 # Chroma's own command, by the name under which its package declares it.
 VACUUM_CODE = (
@@ -28,19 +29,25 @@ VACUUM_CODE = (
 )
 
 
-def delete_completely(store: Store, names: Iterable[str], foreign: bool = False) -> str:
+def delete_completely(
+    store: Store, names: Iterable[str], foreign: bool = False, on_deleted: Callable[[str], object] = id
+) -> str:
     """Remove collections, and everything in the store's folder that was made of their texts.
 
     Returns an empty text if nothing of them is left in Chroma's file. If its freed parts may still hold them, because
     `chroma vacuum` failed, or because the store is a server or another program's database, returns a sentence that says
-    so; the collections are removed all the same. Call this under the store's writer lock. Replies of models (the
-    journal) and runs of a server are not removed.
+    so; the collections are removed all the same. Raises `SetupError`, before any is removed, if one does not exist, or
+    another program made it and `foreign` is false. on_deleted: called with the name of each that was removed. Call this
+    under the store's writer lock. Replies of models (the journal) and runs of a server are not removed.
     """
-    names = list(names)
+    names = list(dict.fromkeys(names))
+    for name in names:
+        store.check_may_delete(name, foreign)
     for name in names:
         remove_cached_vectors(store, name)
         store.delete(name, foreign)
         remove_index_folders(store, name)
+        on_deleted(name)
     return compact(store) if names else ""
 
 
@@ -97,9 +104,16 @@ def compact(store: Store) -> str:
 def run_vacuum(chroma_folder: Path) -> str:
     """Run `chroma vacuum` on a database. Returns why it failed, or an empty text."""
     command = [sys.executable, "-c", VACUUM_CODE, str(chroma_folder)]
+    # Modules come from where this process finds them, never from the current folder, which may hold anything.
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONSAFEPATH": "1"}
     try:
         run = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=VACUUM_SECONDS, check=False
+            command,
+            env={**os.environ, **paths},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=VACUUM_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return f"not finished after {VACUUM_SECONDS} s"

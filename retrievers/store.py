@@ -323,6 +323,13 @@ class Store(StoreClient):
             self.read_revisions.pop(name, None)
             self.undamaged_names.discard(name)
 
+    def check_may_delete(self, name: str, foreign: bool = False) -> None:
+        """Raise `SetupError` unless the collection exists and, if `foreign` is false, is not another program's."""
+        with self.open_client():
+            collection = self.fetch_collection(name)
+            if not foreign:
+                refuse_foreign(collection)
+
     def delete(self, name: str, foreign: bool = False) -> None:
         """Remove a collection. Raises `SetupError` for another program's, unless `foreign` is true."""
         with self.open_client() as client:

@@ -94,7 +94,8 @@ class Context:
     """Another program's collection: the key of its metadata that holds a passage's title; empty: the first of title,
     name, heading, file_name and filename that it has, or the name of its source."""
     language: Annotated[Language, limit("english")] = define("language", "english")
-    """BM25: the language of the documents and questions, whose stems and stop words it uses; none: whole words."""
+    """BM25: the language of the documents and questions, whose stems it uses, and whose stop words where
+    there are any (not for Catalan, Finnish, Greek, Hungarian, Romanian); none: whole words."""
     where: str | dict[str, Any] | list[Any] | None = define("where", None)
     """Which passages may be found, by their metadata: 'source=handbook.pdf', 'year>=2020 and team in HR, IT', or
     Chroma's form, {"year": {"$gte": 2020}}; of a list all must hold; empty: all passages."""

@@ -271,6 +271,8 @@ class MainText(PageText):
 
     def is_neighbour(self, element: Any, parts: list[str]) -> bool:
         """Whether an element leads to the previous or the next page."""
+        if not parts:  # signs only, such as an arrow
+            return False
         return self.share_links(element) >= SOME_LINKS and bool(NEIGHBOUR.fullmatch(parts[0].rstrip(" :")))
 
     def drop_repeated_titles(self) -> None:

@@ -167,6 +167,8 @@ class Converter:
         return f'<td colspan="{columns}" rowspan="{rows}">{inner}</td>' * times
 
     def is_hidden(self, element: Any) -> bool:
+        if element.get(odf("text:display")) == "none" or element.get(odf("text:is-hidden")) == "true":
+            return True
         style = element.get(odf("text:style-name"))
         return style is not None and style in self.hidden_styles
 

@@ -14,8 +14,8 @@ BOILERPLATE_NAME = re.compile(
     r"recommend(?:ed|ations?)|similar|sims|newsletters?|subscri(?:be|ption)|advert\w*|ads|promos?|sponsor(?:ed|s)?|"
     r"outbrain|taboola|breadcrumbs?|crumbs?|wayfinding|skip(?:link|links|nav)?|popups?|modal|paywall|pagination|pager|"
     r"navbars?|navigation|masthead|colophon|navbox|catlinks|printfooter|editsection|noprint|jumpbox|upsells?|mostread|"
-    r"trending|feedback|helpful|announcements?|copyright|login|signin|signup|toc|back2top|backtotop|ticker|wishlist|"
-    r"buybox|votes?|votecell|postprofile|sitenotice|newsticker|bio|authorbox|disclosure|affiliate|logo|brand|cta|"
+    r"trending|disclosure|feedback|helpful|copyright|login|signin|signup|toc|back2top|backtotop|ticker|wishlist|"
+    r"buybox|votecell|postprofile|sitenotice|newsticker|authorbox|affiliate|logo|brand|cta|"
     r"anzeigen?|werbung|teilen|verwandte\w*|brotkrumen|brotkrumel|seitenleiste|fusszeile|kopfzeile|hauptmenue|empfehlungen|"
     r"publicites?|partag(?:e|er)|similaires|ariane|articles-lies|pied|bandeau|publicidad|compartir|relacionad[oa]s|migas|"
     r"pubblicita|condividi|correlati|briciole"
@@ -24,7 +24,7 @@ BOILERPLATE_NAME = re.compile(
 DOUBTFUL_NAME = re.compile(
     r"\w*nav|\w*menu|\w*bar|side|rail|widgets?|tabs|tags?|taglist|tagcloud|labels|banner|legal|tools?|pagetools|"
     r"actions?|links?|buttons?|meta|signature|recent|latest|popular|more|also|foot|\w*footer|bottom|notice|disclaimer|"
-    r"rating|stat|prevnext|bio|about|carousel|cart|payments?|online"
+    r"rating|stat|prevnext|bio|about|announcements?|votes?|carousel|cart|payments?|online"
 )
 EDGE_NAME = re.compile(r"(?:site|page|global|main)?(?:footer|topbar)")
 COMMENT_NAME = re.compile(

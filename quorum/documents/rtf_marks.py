@@ -111,6 +111,8 @@ class Marker:
     def add_word(self, word: str, number: int | None, token: str) -> None:
         """A control word, as it stands or as a mark."""
         state = self.state
+        if (word in DROPPED or word in SET_APART) and state.apart_from == state.depth:
+            return  # its group is set apart already
         if word in DROPPED or word in SET_APART:
             self.outer_outputs.append((self.out, word))
             self.out = []

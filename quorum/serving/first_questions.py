@@ -19,6 +19,7 @@ from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.store import open_store
 
 COUNT = 3  # questions that are offered
+LONGEST_WAIT = 30.0  # seconds
 SECONDS_BETWEEN_LOOKS = 0.2  # how often it is looked whether the server is still busy
 MOST_PASSAGES, MOST_TRIES = 300, 8  # passages that are looked at; questions that the reader is asked
 SAMPLE_QUESTIONS = [
@@ -64,22 +65,23 @@ class FirstQuestions:
 
     def __init__(self, context: Context, is_busy: Callable[[], bool] = lambda: False) -> None:
         self.context, self.is_busy = context, is_busy
-        self.found: dict[tuple[str, str], list[str]] = {}
+        self.searches: dict[tuple[str, str], asyncio.Task[list[str]]] = {}
         self.lock = asyncio.Lock()
 
     async def find(self, collection: str) -> list[str]:
-        """Up to three questions; empty if no sentence gives one that the reader answers."""
+        """Up to three questions; empty if no sentence gives one that the reader answers, or if none was found yet after
+        LONGEST_WAIT, so that no request stays open long. The search then goes on, for the next who asks.
+        """
         if collection == SAMPLE:
             return SAMPLE_QUESTIONS
         try:
             context = await asyncio.to_thread(self.locate, collection)
             info = await asyncio.to_thread(lambda: open_store(context.store).fetch_revised_info(collection))
             key = (collection, str(info.revision))
-            async with self.lock:  # only one search at a time
-                if key not in self.found:
-                    self.found[key] = await self.choose(context)
-                return self.found[key]
-        except QuorumError:
+            if key not in self.searches:
+                self.searches[key] = asyncio.create_task(self.choose(context))
+            return await asyncio.wait_for(asyncio.shield(self.searches[key]), LONGEST_WAIT)
+        except (QuorumError, TimeoutError):
             return []
 
     def locate(self, collection: str) -> Context:
@@ -90,15 +92,16 @@ class FirstQuestions:
 
     async def choose(self, context: Context) -> list[str]:
         """The questions that the offline reader answers as their sentences do, of different passages if possible."""
-        proposals = await asyncio.to_thread(lambda: list(propose_questions(read_passages(context))))
         chosen: list[Proposal] = []
-        for proposal in proposals[:MOST_TRIES]:
-            if len(chosen) == COUNT:
-                break
-            while self.is_busy():  # noqa: ASYNC110  many things end a question
-                await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
-            if proposal.passage not in {one.passage for one in chosen} and await is_answered(proposal, context):
-                chosen.append(proposal)
+        async with self.lock:  # only one search at a time
+            proposals = await asyncio.to_thread(lambda: list(propose_questions(read_passages(context))))
+            for proposal in proposals[:MOST_TRIES]:
+                if len(chosen) == COUNT:
+                    break
+                while self.is_busy():  # noqa: ASYNC110  many things end a question
+                    await asyncio.sleep(SECONDS_BETWEEN_LOOKS)
+                if proposal.passage not in {one.passage for one in chosen} and await is_answered(proposal, context):
+                    chosen.append(proposal)
         return [one.question for one in chosen]
 
 

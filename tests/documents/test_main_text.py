@@ -57,6 +57,9 @@ def test_what_stands_around_the_main_text_is_left_out(boilerplate: str) -> None:
         (f"<div class=newsletter-page>{ARTICLE}</div>", "revolutions"),
         (f"<h1>What do you count?</h1><div class=comments>{ARTICLE}</div>", "revolutions"),
         (f"<article>{ARTICLE}<footer><p>Measured in May by the society.</p></footer></article>", "Measured in May"),
+        (f"{ARTICLE}<div><p><a href=/a>»</a></p><li><a href=/b>▲</a></li></div>", "revolutions"),  # signs only
+        (f"{ARTICLE}<div class=bio>Dr Meier has led the clinic since 1998.</div>", "Dr Meier"),
+        (f"{ARTICLE}<div id=votes>Votes: 14 yes, 3 no.</div>", "14 yes"),
         (f"{ARTICLE}<aside class=note><pre><a href='#a'>open</a>(<a href='#b'>gate</a>)</pre></aside>", "open(gate)"),
     ],
 )

@@ -60,6 +60,13 @@ async def test_the_server_gets_question_and_passages_and_its_scores_choose(
     assert request.body == {"model": "judge", "query": QUESTION, "documents": documents, "top_n": 5}
 
 
+async def test_passages_too_long_for_the_server_keep_the_retrievers_order(server: OpenAIServer) -> None:
+    server.rerank = lambda _: make_error(400, "maximum context length is 512 tokens", code="context_length_exceeded")
+    result = await rerank()
+    assert list_ids(result) == BY_RETRIEVER[: len(list_ids(result))]
+    assert result["dropped"] == len(PASSAGES)
+
+
 @pytest.mark.parametrize(
     ("results", "order"),
     [

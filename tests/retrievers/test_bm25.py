@@ -50,6 +50,8 @@ def test_stop_words_are_removed_only_if_other_words_remain() -> None:
     [
         ("german", "Welches Haus hat eine Brücke?", ["haus", "bruck"], "Häuser, Brücken"),
         ("french", "Les chevaux de l’école", ["cheval", "ecol"], "cheval ÉCOLES"),
+        ("turkish", "İstanbul", ["istanbul"], "istanbul"),
+        ("russian", "за\u0301мок", ["замок"], "замок"),
         ("none", "Die Häuser in Zürich", ["die", "hauser", "in", "zurich"], "die hauser in zurich"),
     ],
 )

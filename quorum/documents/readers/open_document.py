@@ -16,6 +16,7 @@ from quorum.documents.tables import Cell, make_table_blocks
 from quorum.documents.zip_parts import open_archive
 
 TITLE_STYLE = "Title"
+BLANKS = ("text:s", "text:tab", "text:line-break")
 ENCRYPTED = b"encryption-data"
 WHOLE_DAY = "T00:00:00"
 
@@ -99,7 +100,8 @@ def read_slide(slide: Any, number: int, converter: Converter) -> Iterator[Block]
     frames = sorted((child for child in slide if get_tag(child) not in ("", "presentation:notes")), key=place_frame)
     title = next((frame for frame in frames if frame.get(odf("presentation:class")) == "title"), None)
     if title is not None:
-        text = remove_unstorable(join_lines(" ".join(title.itertext())))
+        paragraphs = list(title.iter(odf("text:p")))
+        text = remove_unstorable(join_lines(" ".join(map(read_paragraph, paragraphs))))
         if text:
             yield Block(text, "heading", 2, number)
     parts = [part for frame in frames if frame is not title for part in convert_part(frame, converter)]
@@ -188,5 +190,14 @@ def read_value(cell: Any) -> str:
             return format_cell(float(value), "%" if kind == "percentage" else "")
         except ValueError:
             pass
-    lines = ["".join(paragraph.itertext()) for paragraph in cell.findall(odf("text:p"))]
-    return join_lines("\n".join(lines))
+    lines = [read_paragraph(paragraph) for paragraph in cell.findall(odf("text:p"))]
+    return join_lines("\n".join(lines)) or str(cell.get(odf("office:string-value"), ""))
+
+
+def read_paragraph(paragraph: Any) -> str:
+    """The text of a paragraph. Its blanks, tabs and line breaks are elements."""
+    parts = [paragraph.text or ""]
+    for element in paragraph.iterdescendants():
+        parts.append(" " if get_tag(element) in BLANKS else element.text or "")
+        parts.append(element.tail or "")
+    return "".join(parts)

@@ -13,6 +13,7 @@ from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage
 from quorum.documents.places import describe_place
 from quorum.evaluation.run.details import LineIndex
+from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 from quorum.evaluation.shown.headline import make_headline
 
 QUESTIONS_PER_CHUNK = 25  # questions packed together: opening one of them unpacks them all
@@ -26,7 +27,7 @@ ROW_KEYS = (  # of results.jsonl
     "wordy_answers",
     "dropped",
 )
-SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em")
+SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em", "recall", "hit", "mrr", "answer_in_passages")
 
 
 def list_questions(results: LineIndex) -> list[str]:
@@ -54,6 +55,8 @@ def make_index_cell(row: dict[str, Any] | None, measure: str) -> list[Any]:
     if row["error"] is not None:
         return [None, "e", None]
     value = row.get(measure)
+    if value is None and row.get("task") in RETRIEVAL_TASKS:
+        return [None, "", None]  # the question names no passages to find
     score = 0.0 if value is None else float(value)
     mark = "u" if row["unknown"] else "r" if score > 0.999 else "w" if score < 0.001 else "p"
     return [round(score, 3), mark, row.get("confidence")]
