@@ -113,7 +113,8 @@ def remove_times(value: Any) -> Any:
         return {key: remove_times(value[key]) for key in keys}
     if isinstance(value, list):
         return [remove_times(item) for item in value]
-    return re.sub(r"[\d.,]+ s \(p95\)", "", value) if isinstance(value, str) else value
+    times = r", and 95% of the answers come within [\d.,]+ s|[\d.,]+ s \(p95\)"
+    return re.sub(times, "", value) if isinstance(value, str) else value
 
 
 def read_json(path: Path) -> Any:
