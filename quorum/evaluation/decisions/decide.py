@@ -21,6 +21,7 @@ from quorum.evaluation.compare.format_figures import format_percent, format_poin
 from quorum.evaluation.compare.recommend import convert_recommendation_to_json, is_within_budget, recommend_method
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation, get_cost_or_zero
 from quorum.evaluation.compare.spending_limit import TotalSpent
+from quorum.evaluation.compare.verdict import write_name
 from quorum.evaluation.compare.wrong_cost import choose_at_wrong_costs, describe_choices
 from quorum.evaluation.decisions.compose import Guarantee, compose
 from quorum.evaluation.decisions.recorded_results import read_results
@@ -31,6 +32,7 @@ from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
+from quorum.evaluation.run.screening import Screening
 
 FEWEST_QUESTIONS_TO_CROSS_FIT = 20  # with fewer, half of the questions are too few to choose a method
 
@@ -147,6 +149,7 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
         recommendation.sentences[place:place] = [*headline, *describe_race(race, recommendation.best)]
     if (screening := scores.plan.screening) is not None:
         recommendation.sentences[1:1] = screening.describe()
+        recommendation = limit_verdict_to_raced(recommendation, screening)
         write_json(scores.folder / "screen.json", screening.to_json())
     cross_fitted_score = None
     if race is None or race.is_finished:
@@ -175,6 +178,21 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
         write_calibrations(scores.folder, scores_by_column, right_measure),
         estimate,
     )
+
+
+def limit_verdict_to_raced(recommendation: Recommendation, screening: Screening) -> Recommendation:
+    """The recommendation with a verdict that speaks only of the methods that the screen let into the race."""
+    verdict, choice = recommendation.verdict, recommendation.choice
+    if not screening.dropped_methods:
+        return recommendation
+    raced = screening.method_count - len(screening.dropped_methods)
+    if raced == 1 and choice is not None:
+        headline = f"{write_name(choice.recommended)} is the only method that the screen kept."
+        rest = "A race of more methods, with a higher --screen, would show whether one of them is better."
+        return replace(recommendation, verdict=replace(verdict, headline=headline, rest=rest))
+    left_out = f"the screen, a heuristic, left out {len(screening.dropped_methods)}"
+    rest = f"{verdict.rest} This speaks of the {raced} methods raced: {left_out}."
+    return replace(recommendation, verdict=replace(verdict, rest=rest))
 
 
 def write_calibrations(

@@ -235,6 +235,10 @@ export async function cancel(upload: Signal<UploadView>): Promise<void> {
   }
   // The server is told, so that it does not take this for a lost connection.
   const receiving = (await listUploads(collection).catch(() => [])).find((kept) => kept.state === "receiving");
+  if (upload.value.id) {
+    await attempt(() => send("POST", `/v1/uploads/${one(upload.value.id ?? "")}/cancel`)); // it has arrived meanwhile
+    return;
+  }
   if (receiving) void send("POST", `/v1/uploads/${one(receiving.id)}/cancel`).catch(() => {});
   request.abort();
 }

@@ -138,6 +138,8 @@ class DocumentRoutes:
                 "or start the server with --collections all."
             )
             raise Refusal(403, message, "collection_not_served")
+        if self.permissions.collections is not None:
+            self.uploads.check_no_other_live(name)
         if name == SAMPLE or name in self.uploads.list_store_collections():
             raise Refusal(409, f"The collection {name!r} cannot be added to; give another name.", "read_only")
 

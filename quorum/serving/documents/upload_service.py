@@ -155,6 +155,16 @@ class UploadService:
             message = f"Files are being indexed into {collection!r}; wait, or cancel the upload."
             raise Refusal(409, message, "conflict")
 
+    def check_no_other_live(self, collection: str) -> None:
+        """Raise `Refusal` (409) if files are being put into another collection now."""
+        for upload in list(self.live_uploads.values()):
+            if upload.collection != collection:
+                message = (
+                    f"Files are being put into {upload.collection!r}, the one collection that this server will serve; "
+                    "add to it, or start the server with --collections all."
+                )
+                raise Refusal(409, message, "conflict")
+
     async def cancel(self, saved: SavedUpload) -> None:
         """End an upload. Files that are indexed already stay. Does nothing if it is over."""
         upload = self.live_uploads.get(saved.id)

@@ -135,6 +135,8 @@ def test_the_screen_races_the_best_searches_of_each_k_and_says_what_it_dropped(
     assert "k=1: 100.0% or more kept, 25.0% or less dropped" in text
     assert "what is said of the best is said of the 3 methods raced" in text
     assert text.count("not raced") == 2
+    limit = "This speaks of the 3 methods raced: the screen, a heuristic, left out 2."
+    assert limit in read_json_file(out / "recommendation.json")["summary"][-1]
     asked = {json.loads(line)["method"] for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines()}
     assert asked == {"concat[k=1]", "concat[k=2]", "no_retrieval"}
     screen = read_json_file(out / "screen.json")
@@ -151,3 +153,12 @@ def test_the_screen_races_the_best_searches_of_each_k_and_says_what_it_dropped(
     refused = quorum("compare", str(documents), str(data), *words, "--baseline", dropped)
     assert refused.code == 2
     assert f"The screen drops the baseline {dropped}" in refused.err
+
+
+def test_a_single_method_that_the_screen_kept_is_not_called_the_only_one(
+    documents: Path, data: Path, quorum: Quorum
+) -> None:
+    methods = "concat,concat[where=source=hinge.txt]"
+    words = ("--methods", methods, "--screen", "1", "--race", "questions", "--set", "retriever=bm25", "--set", "k=1")
+    run = quorum("compare", str(documents), str(data), *words, "--out", str(data.parent / "out"))
+    assert "concat is the only method that the screen kept." in " ".join(run.out.split())
