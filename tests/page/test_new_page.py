@@ -91,7 +91,8 @@ def test_an_answer_opens_its_source_and_survives_reload_and_back(page: Page, ask
 def test_a_cascade_is_written_in_the_picker_and_asked(page: Page, asked_page: ServedPage) -> None:
     page.visit(asked_page.url, READY)
     page.run("document.querySelector('.pick[aria-haspopup=dialog]').click()")
-    page.wait_until("!!document.querySelector('[aria-label=Cascade]')")
+    # When the dialog opens, it takes the focus.
+    page.wait_until("document.querySelector('[aria-label=Cascade]')?.closest('dialog')?.open")
     for text, shown in (("base>concat", "offer no answer"), ("concat then base", "")):
         page.run("document.querySelector('[aria-label=Cascade]').focus()")
         page.run("document.querySelector('[aria-label=Cascade]').select()")

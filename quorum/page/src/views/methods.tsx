@@ -17,9 +17,9 @@ export function Methods() {
   const families = new Map<string, Method[]>();
   for (const one of shown) families.set(one.family, [...(families.get(one.family) ?? []), one]);
   const toggle = (name: string) => choose({ methods: chosen.includes(name) ? chosen.filter((one) => one !== name) : [...chosen, name] });
-  const add = () =>
+  const add = (text: string) =>
     attempt(async () => {
-      const { id } = await api.showMethod(written);
+      const { id } = await api.showMethod(text);
       if (!chosen.includes(id)) choose({ methods: [...chosen, id] });
       setWritten("");
     });
@@ -40,7 +40,8 @@ export function Methods() {
         class="tools"
         onSubmit={(event) => {
           event.preventDefault();
-          void add();
+          const text = event.currentTarget.querySelector("input")?.value.trim(); // the state may be a moment behind
+          if (text) void add(text);
         }}
       >
         <input
@@ -51,7 +52,7 @@ export function Methods() {
           value={written}
           onInput={(event) => setWritten(event.currentTarget.value)}
         />
-        <button class="pick" type="submit" disabled={!written.trim()}>
+        <button class="pick" type="submit">
           Add
         </button>
       </form>
