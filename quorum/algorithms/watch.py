@@ -140,4 +140,4 @@ def choose_sampling(
     ratio = min(MOST_OFTEN, max(1.0, math.sqrt(rates[1] / rates[0])))
     total = sum(answers)
     first = budget * total / (answers[0] + ratio * answers[1]) if total else budget
-    return tuple(min(1.0, max(LEAST_SHARE, share)) for share in (first, first * ratio))  # type: ignore[return-value]
+    return min(1.0, max(LEAST_SHARE, first)), min(1.0, max(LEAST_SHARE, first * ratio))
