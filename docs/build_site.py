@@ -153,12 +153,6 @@ def prepare() -> None:
 
 
 def main() -> None:
-    BUILD.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copy(PARTS / name, BUILD)
-    if not shutil.which("npm"):
-        sys.exit("make docs needs npm, which fetches the script that draws the diagrams; install Node.js 22 or later.")
-    subprocess.run(["npm", "ci", "--silent"], cwd=BUILD, check=True)
     prepare()
     zensical = Path(sys.executable).with_name("zensical")
     built = subprocess.run([zensical, "build", "--clean", "--strict"], cwd=BUILD, check=False)
@@ -167,9 +161,8 @@ def main() -> None:
     faults = find_faults(BUILD / "site")
     if faults:
         sys.exit("\n".join(faults))
-    print(
-        f"{(BUILD / 'site' / 'index.html').relative_to(ROOT)}: {sum(1 for _ in (BUILD / 'site').rglob('*.html'))} pages"
-    )
+    count = sum(1 for _ in (BUILD / "site").rglob("*.html"))
+    print(f"build/docs/site/index.html and {count - 1} more pages")
 
 
 if __name__ == "__main__":
