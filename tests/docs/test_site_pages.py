@@ -26,10 +26,10 @@ def test_the_navigation_names_every_page_once(tmp_path: Path) -> None:
 
 
 def test_links_of_the_repository_become_links_of_the_site() -> None:
-    text = "See [sure.md](methods/sure.md#sure), [it](../CONTRIBUTING.md), `[a](b.md)`, ![](pictures/page.png)."
+    text = "[sure.md](methods/sure.md#sure), [it](../CONTRIBUTING.md), `[a](b.md)`, ![](pictures/page.png)."
     files: list[str] = []
     assert move_links(text, "docs/methods.md", files) == (
-        "See [SuRe and its baselines](methods/sure.md#sure), [it](contributing.md), `[a](b.md)`, ![](pictures/page.png)."
+        "[SuRe and its baselines](methods/sure.md#sure), [it](contributing.md), `[a](b.md)`, ![](pictures/page.png)."
     )
     assert files == ["docs/methods/sure.md", "CONTRIBUTING.md", "docs/pictures/page.png"]
     assert move_links("[code](../pyproject.toml)", "docs/scale.md", files) == "[code](files/pyproject.toml.md)"
