@@ -1,6 +1,7 @@
 """What is read of documents of each type, how fast, and the memory for many files: python -m benchmarks.documents
 [--files N]
 
+Short: a talk of short and long sections, of each type; the share of its passages that have fewer than ten words.
 Words: small files whose words are known (tables, old encodings, formulas, attached messages) are read; the share of the
 words that stand in what was read. Speed: for each type, one document of about 60,000 words is read and split into
 passages, without embedding them. The unit is passages per second of processor time. Memory: N small files (10,000 by
@@ -21,6 +22,7 @@ from pathlib import Path
 from langchain_core.embeddings import Embeddings
 
 from benchmarks.document_words import measure_words, write_msg, write_opendocument, write_table
+from benchmarks.short_sections import count_short
 from quorum.documents.pieces import read_file_passages
 from quorum.retrievers.index import index_documents
 
@@ -191,6 +193,9 @@ def main() -> None:
         print(f"{'type':8}{'words':>10}{'found':>10}")
         for name, (found, total) in sorted(measure_words(folder / "words").items()):
             print(f"{name:8}{total:>10,}{found / total:>10.1%}")
+        print(f"{'type':8}{'passages':>10}{'short':>10}")
+        for name, (short, count) in count_short(folder / "talks").items():
+            print(f"{name:8}{count:>10,}{short / count:>10.1%}")
         write_documents(folder)
         print(f"{'type':8}{'passages':>10}{'per s':>10}")
         for path in sorted(folder.glob("a.*")):

@@ -47,7 +47,7 @@ class Document:
     def add(self, entry: PassageEntry, location: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
         """Count a passage that passes the filter."""
         self.passages += 1
-        page = location.get("page")
+        page = location.get("last_page", location.get("page"))
         if isinstance(page, int):
             self.pages = max(self.pages or 0, page)
         self.modified = location.get("modified", self.modified)

@@ -22,7 +22,9 @@ class Place(TypedDict):
     file: str
     """A path; for a document of LangChain the source that its metadata name, which may be an address."""
     page: NotRequired[int]
-    """From 1; a slide's number in presentations."""
+    """From 1; a slide's number in presentations. Where the passage begins."""
+    last_page: NotRequired[int]
+    """Where it ends, if that is a later page."""
     headings: NotRequired[list[str]]
     """The headings above the passage, from the highest down."""
     start: NotRequired[int]

@@ -11,6 +11,14 @@ from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
 from quorum.documents.document import BLOCK_GAP, Block, Document, join_lines
 from quorum.documents.read import read_document
+from quorum.documents.sections import (
+    LocatedUnit,
+    find_sections,
+    find_shared_headings,
+    is_in_heading_block,
+    join_tiny_sections,
+    list_paths,
+)
 from quorum.documents.split import (
     Unit,
     count_half_words,
@@ -29,17 +37,9 @@ DEEPEST_INDENT = 200  # characters; if a line is indented more deeply, its whole
 LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
 
-class LocatedUnit(NamedTuple):
-    """A piece of text that is not split further (see `Unit`), the block that contains it, and the headings above it."""
-
-    unit: Unit
-    block: Block
-    headings: tuple[str, ...]
-
-
 class Piece(NamedTuple):
     """A passage of a document: its text, its position and the headings above it. start, end: offsets in the document's
-    text, in characters.
+    text, in characters. page, last_page: where it begins and ends, from 1; None if the file has no pages.
     """
 
     text: str
@@ -47,6 +47,7 @@ class Piece(NamedTuple):
     end: int
     page: int | None
     headings: tuple[str, ...]
+    last_page: int | None = None
 
 
 def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
@@ -65,6 +66,8 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
         place = Place(file=str(path), start=piece.start, end=piece.end, modified=modified_at)
         if piece.page is not None:
             place["page"] = piece.page
+            if piece.last_page is not None and piece.last_page > piece.page:
+                place["last_page"] = piece.last_page
         if piece.headings:
             place["headings"] = list(piece.headings)
         if metadata:
@@ -94,29 +97,15 @@ def hash_passage(passage: Passage) -> str:
 def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
-    Each passage lies in one section, the text below one heading. Headings stay with the text after them if the headings
-    and the first sentence, row or line of that text fit into one passage. A row of a table or a line of code is only
-    split if it is longer than a passage. Prose is split as in `quorum.documents.split`.
+    Each passage lies in one section, the text below one heading; sections of fewer than ten words are joined to a
+    neighbour (see `quorum.documents.sections`). Headings stay with the text after them if the headings and the first
+    sentence, row or line of that text fit into one passage. A row of a table or a line of code is only split if it is
+    longer than a passage. Prose is split as in `quorum.documents.split`.
     """
     max_half_words = 2 * words  # a word counts as 2 half words, a character of a script without spaces as 1
-    section: list[LocatedUnit] = []
-    for unit in locate_units(document, max_half_words):
-        if (
-            unit.unit.is_heading
-            and is_in_heading_block(unit)
-            and any(not is_in_heading_block(before) for before in section)
-        ):
-            yield from split_section(document, section, max_half_words)
-            section = []
-        section.append(unit)
-    yield from split_section(document, section, max_half_words)
-
-
-def is_in_heading_block(unit: LocatedUnit) -> bool:
-    """Whether a unit is a heading of the document or a part of one. `Unit.is_heading` is true also for a line of prose
-    that begins with "#", and false for the parts of an overlong heading.
-    """
-    return unit.block.kind == "heading"
+    sections = find_sections(locate_units(document, max_half_words))
+    for section in join_tiny_sections(sections, max_half_words):
+        yield from split_section(document, section, max_half_words)
 
 
 def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUnit]:
@@ -174,7 +163,6 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
     section = mark_introductions(document.text, section)
     for first, last in pack_ranges([unit.unit for unit in section], max_half_words):
         units = section[first:last]
-        heading_paths = [unit.headings for unit in units if not is_in_heading_block(unit)] or [units[0].headings]
         text = "\n".join(
             format_block(document.text[block_units[0].unit.start : block_units[-1].unit.end], block_units[0].block)
             for block_units in (list(group) for _, group in groupby(units, key=lambda unit: id(unit.block)))
@@ -182,7 +170,8 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
         if subject := find_subject(document.text, section, first, last, max_half_words):
             text = f"{subject}\n{text}"
         page = next((unit.block.page for unit in units if not is_in_heading_block(unit)), units[0].block.page)
-        yield Piece(text, units[0].unit.start, units[-1].unit.end, page, find_shared_headings(heading_paths))
+        headings = find_shared_headings(list_paths(units))
+        yield Piece(text, units[0].unit.start, units[-1].unit.end, page, headings, units[-1].block.page)
 
 
 def mark_introductions(text: str, section: Sequence[LocatedUnit]) -> list[LocatedUnit]:
@@ -226,17 +215,6 @@ def find_subject(text: str, section: Sequence[LocatedUnit], first: int, last: in
         return ""
     size = above.unit.size + sum(unit.unit.size for unit in section[first:last])
     return normalize_spacing(text[above.unit.start : above.unit.end]) if size <= max_half_words else ""
-
-
-def find_shared_headings(paths: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The headings that all paths have in common at their beginning."""
-    shared_headings = paths[0]
-    for path in paths[1:]:
-        length = next(
-            (place for place, (a, b) in enumerate(zip(shared_headings, path, strict=False)) if a != b), len(path)
-        )
-        shared_headings = shared_headings[:length]
-    return shared_headings
 
 
 def format_block(text: str, block: Block) -> str:

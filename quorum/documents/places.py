@@ -72,12 +72,21 @@ def format_place(place: Place) -> str:
     """The file's name, then the page, the line and the headings, if they are known."""
     parts = [get_file_name(place)]
     if "page" in place:
-        parts.append(f"p. {place['page']}")
+        parts.append(f"p. {format_pages(place['page'], place.get('last_page'))}")
     if "line" in place:
         parts.append(f"line {place['line']}")
     if place.get("headings"):
         parts.append(" > ".join(place["headings"]))
     return ", ".join(parts)
+
+
+def format_pages(page: int, last_page: int | None) -> str:
+    """The page, or the first and the last one.
+
+    >>> format_pages(3, None), format_pages(3, 4)
+    ('3', '3-4')
+    """
+    return str(page) if last_page is None else f"{page}-{last_page}"
 
 
 def get_file_name(place: Place) -> str:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quorum.documents.pieces import split_document
+from quorum.documents.document import Block, Document
+from quorum.documents.pieces import Piece, split_document
 from quorum.documents.readers.markdown import read
 
 FILLER = "The keeper notes the level of the water in the book. "
@@ -61,3 +62,49 @@ def test_a_long_list_names_its_subject_in_each_passage() -> None:
 )
 def test_the_marks_of_myst_and_sphinx_become_text(text: str, blocks: list[str]) -> None:
     assert [block.text for block in read(text.encode(), "a.md").blocks] == blocks
+
+
+LONG = FILLER.strip()
+
+
+@pytest.mark.parametrize(
+    ("text", "passages"),
+    [
+        (f"## A\n\nShut.\n\n## B\n\n{LONG}", [(f"A\nShut.\nB\n{LONG}", ())]),  # one with the section after it
+        (f"## A\n\n{LONG}\n\n## B\n\nShut.", [(f"A\n{LONG}\nB\nShut.", ())]),  # the last one, with that before it
+        ("## A\n\nShut.\n\n## B\n\nOpen.", [("A\nShut.\nB\nOpen.", ())]),
+        # The heading X stands above A only, and not in its text: A is one with its neighbour below X.
+        (
+            f"## X\n\n{LONG}\n\n### A\n\nShut.\n\n## Y\n\n{LONG}",
+            [(f"X\n{LONG}\nA\nShut.", ("X",)), (f"Y\n{LONG}", ("Y",))],
+        ),
+        # The passages after the first say no heading of a section, so nothing joins them.
+        (
+            f"## A\n\n{FILLER * 3}\n\n## B\n\nShut.",
+            [(f"A\n{LONG}", ("A",)), (f"{LONG} {LONG}", ("A",)), ("B\nShut.", ("B",))],
+        ),
+        # A table stays apart.
+        (
+            f"## A\n\n| Gate | m |\n|---|---|\n| Vell | 3 |\n\n## B\n\n{LONG}",
+            [("A\nGate: Vell; m: 3", ("A",)), (f"B\n{LONG}", ("B",))],
+        ),
+    ],
+)
+def test_a_section_of_a_few_words_is_one_with_a_neighbour(
+    text: str, passages: list[tuple[str, tuple[str, ...]]]
+) -> None:
+    assert [(piece.text, piece.headings) for piece in split_document(read(text.encode(), "a.md"), 25)] == passages
+
+
+def test_a_passage_of_two_slides_names_both_and_only_slides_that_follow_each_other_join() -> None:
+    texts = {1: "Shut.", 2: LONG, 3: LONG, 5: "Open."}
+    blocks = [
+        block
+        for page, text in texts.items()
+        for block in (Block(f"S{page}", "heading", 2, page), Block(text, page=page))
+    ]
+    pieces = list(split_document(Document("T", blocks)))
+    text = f"S1\nShut.\nS2\n{LONG}"
+    end = len("S1\n\nShut.\n\nS2\n\n") + len(LONG)
+    assert pieces[0] == Piece(text, 0, end, 1, (), 2)
+    assert [(piece.page, piece.last_page, piece.headings) for piece in pieces[1:]] == [(3, 3, ("S3",)), (5, 5, ("S5",))]

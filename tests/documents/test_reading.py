@@ -63,13 +63,13 @@ def test_passages_hold_no_markup_and_none_of_the_parts_that_reading_leaves_out(p
     [
         ("Parents may take", "handbook.pdf, p. 1, Leave > Parental"),
         ("Town: Brack", "handbook.pdf, p. 2, Travel > Allowances"),
-        ("The station master", "handbook.pdf, p. 1, Travel"),
+        ("The station master", "handbook.pdf, p. 1-2, Travel"),
         ("Year: 2021", "talk.pptx, p. 2, Counts"),
         ("Fund: Reserve", "budget.xlsx, Funds"),
         ("Gauge: Tarn", "setup.md, Setup > Alarms"),
         ("silver bell", "novel.epub, Chapter two"),
         ("Lumen lake", "facts.jsonl, line 1"),
-        ("siren --test", "guide.rst, The siren"),
+        ("siren --test", "guide.rst"),
         ("Item: Weir", "letter.docx, Fees"),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_folder_is_uploaded_and_each_file_is_told(api: Api, pdf: bytes, tmp_pa
     ]
     listed = api.get("/v1/collections/mine/documents").json()["data"]
     travel = next(document for document in listed if document["name"] == "hr/travel.pdf")
-    assert (travel["pages"], travel["has_original"], travel["id"]) == (1, True, upload["files"][0]["document"])
+    assert (travel["pages"], travel["has_original"], travel["id"]) == (2, True, upload["files"][0]["document"])
     assert str(tmp_path) not in json.dumps([listed, upload])
     [passage] = [
         p for p in list_passages(Context(store=str(tmp_path / "store"), collection="mine")) if SENTENCE in p["text"]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from quorum.algorithms.vote_key import vote_key
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.shown_answer import get_shown_answer
-from quorum.core.state import Passage
+from quorum.core.state import Passage, Place
 from quorum.core.text import format_count
 from quorum.documents.places import describe_place, get_file_name, list_places, make_document_id
 from quorum.evaluation.shown.headline import Headline, list_sources, make_headline
@@ -62,7 +62,7 @@ def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
     view shows if they do not, or not clearly; headline: the answer with its warning, and the sentence to quote;
     citations: the passages that the answer cites, or in which it stands, in the order in which to list them; totals:
     calls and tokens of all prompts together; votes_text: how many passages voted for the answer, or empty. A passage
-    from a file also has the id of its document and its page, or null.
+    from a file also has the id of its document and its page, or null, and its last page, if that is a later one.
     """
     public = make_public_result(result)
     public["passages"] = [
@@ -86,9 +86,21 @@ def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def locate_passage(passage: Passage) -> dict[str, Any]:
-    """{document_id, page} of the passage's first place; empty for a passage that comes from no file."""
+    """{document_id, page, last_page} of the passage's first place; empty for a passage that comes from no file."""
     place = next(iter(list_places(passage)), None)
-    return {} if place is None else {"document_id": make_document_id(place["file"]), "page": place.get("page")}
+    return {} if place is None else {"document_id": make_document_id(place["file"]), **get_pages(place)}
+
+
+def get_pages(place: Place | None) -> dict[str, int | None]:
+    """{page, last_page} of a place; last_page only if it is a later one, page None if there are no pages.
+
+    >>> get_pages({"file": "a.pdf", "page": 3, "last_page": 4}), get_pages({"file": "a.md"})
+    ({'page': 3, 'last_page': 4}, {'page': None})
+    """
+    pages: dict[str, int | None] = {"page": place.get("page") if place else None}
+    if place and "last_page" in place:
+        pages["last_page"] = place["last_page"]
+    return pages
 
 
 def count_votes(result: Mapping[str, Any]) -> str:
@@ -137,7 +149,7 @@ def list_citations(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     the numbers of its marks; for any other answer those that support it, numbered from 1.
 
     document: the name of the passage's file, or its title; document_id: by which the server gives it, None if it is no
-    file.
+    file; beside page stands last_page if the passage ends on a later page.
     """
     if result.get("unknown"):
         return []
@@ -155,7 +167,7 @@ def list_citations(result: Mapping[str, Any]) -> list[dict[str, Any]]:
                 "end": source.end,
                 "document": get_file_name(place) if place else source.passage["title"] or source.passage["id"],
                 "document_id": make_document_id(place["file"]) if place else None,
-                "page": place.get("page") if place else None,
+                **get_pages(place),
             }
         )
         if source.passage.get("metadata"):

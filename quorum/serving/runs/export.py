@@ -8,6 +8,7 @@ from typing import Any, Literal
 from quorum.core.files import INVISIBLE_CHARACTERS
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.text import format_count
+from quorum.documents.places import format_pages
 
 MARKUP = re.compile(r"[\\`*\[\]<>&~|]")
 State = Literal["running", "finished", "failed"]
@@ -112,7 +113,7 @@ def format_answer(answer: MethodAnswer) -> list[str]:
 
 
 def format_page(citation: Mapping[str, Any]) -> str:
-    return "" if citation.get("page") is None else f", p. {citation['page']}"
+    return "" if citation.get("page") is None else f", p. {format_pages(citation['page'], citation.get('last_page'))}"
 
 
 def quote(text: str) -> str:
