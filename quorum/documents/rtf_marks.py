@@ -100,7 +100,7 @@ class Marker:
         if self.state.apart_from and self.state.apart_from != outer.apart_from and self.outer_outputs:
             text, kind = "".join(self.out), self.outer_outputs[-1][1]
             self.out = self.outer_outputs.pop()[0]
-            if kind in SET_APART:
+            if kind in SET_APART and not any(outer_kind in DROPPED for _, outer_kind in self.outer_outputs):
                 self.apart.append(f"{{\\plain {text}{show(PARAGRAPH_END)}}}")
         if self.state.depth == 1:  # the end of the file's text
             self.out += [show(PARAGRAPH_END) if self.apart else "", *self.apart]

@@ -65,6 +65,29 @@ def test_rich_text_leaves_out_what_nobody_sees(tmp_path: Path) -> None:
     assert list_blocks(write_rtf(tmp_path / "a.rtf", body)) == [("text", 0, "Seen.  Seen too. Last.")]
 
 
+def test_rich_text_leaves_out_pictures_with_groups_inside_and_what_follows_these(tmp_path: Path) -> None:
+    body = (
+        r"\pard Before {\pict{\*\blipuid 0a0b}ffd8{\sp{\pict 1100}2200{\footnote No note.}}d9}after."
+        r"{\footnote A note {\pict{\*\blipuid 0c}ff}goes on.} "
+        r"{\field{\*\fldinst{SEQ {\fldinst A}B}}{\fldrslt 7}} last.\par"
+    )
+    path = write_rtf(tmp_path / "a.rtf", body)
+    assert list_blocks(path) == [("text", 0, "Before after. 7 last."), ("text", 0, "A note goes on.")]
+
+
+def test_hidden_sections_of_opendocument_are_left_out_and_tabs_and_spaces_separate_words(tmp_path: Path) -> None:
+    body = (
+        '<text:section text:display="none"><text:p>Secret.</text:p></text:section>'
+        '<text:section text:is-hidden="true" text:display="condition"><text:h text:outline-level="1">Draft</text:h>'
+        "<text:list><text:list-item><text:p>Not yet.</text:p></text:list-item></text:list></text:section>"
+        '<text:section text:display="true"><text:p>Gate<text:tab/>3 m<text:s text:c="3"/>wide<text:s/>and'
+        "<text:line-break/>red</text:p></text:section>"
+        '<text:section text:is-hidden="false"><text:p>Open.</text:p></text:section>'
+    )
+    path = write_opendocument(tmp_path / "a.odt", body)
+    assert [text.split() for _, _, text in list_blocks(path)] == [["Gate", "3", "m", "wide", "and", "red"], ["Open."]]
+
+
 @pytest.mark.parametrize(
     ("data", "text"),
     [
