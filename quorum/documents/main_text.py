@@ -16,12 +16,11 @@ from quorum.documents.page_text import (
     is_first_page,
     is_in,
     is_in_data,
+    is_in_post,
     is_in_sentence,
     remove,
 )
 from quorum.documents.page_words import (
-    BOILERPLATE_NAME,
-    COMMENT_NAME,
     COPYRIGHT,
     FORUM_NAMES,
     LEGAL_LINK,
@@ -30,7 +29,9 @@ from quorum.documents.page_words import (
     REQUEST,
     STEP,
     TAG_ADDRESS,
+    is_boilerplate_name,
     is_byline,
+    is_comment_name,
     is_control,
     is_doubtful,
     is_edge,
@@ -122,15 +123,14 @@ class MainText(PageText):
 
     def is_named_boilerplate(self, element: Any) -> bool:
         has_links = self.share_links(element) >= SOME_LINKS
-        is_post = is_in(element, "article", "main", "blockquote")
         if element.tag in EDGE_TAGS or get_role(element) in EDGE_ROLES:
-            return (has_links or not is_post) and element.find(".//pre") is None
+            return (has_links or not is_in_post(element)) and element.find(".//pre") is None
         names = list_names(element)
-        if any(map(BOILERPLATE_NAME.fullmatch, names)):
+        if any(map(is_boilerplate_name, names)):
             return element.tag in BLOCK_TAGS or has_links or "editsection" in names
         if element.tag not in BLOCK_TAGS or element.tag in ("td", "th", "tr"):
             return False
-        return (has_links and is_doubtful(element)) or (not is_post and is_edge(element))
+        return (has_links and is_doubtful(element)) or (is_edge(element) and not is_in_post(element))
 
     def drop_comments(self) -> None:
         """Drop the comments, unless the page is one of questions and answers or consists mostly of comments."""
@@ -141,7 +141,7 @@ class MainText(PageText):
             names = list_names(element)
             if not FORUM_NAMES.isdisjoint(names):
                 return
-            if any(map(COMMENT_NAME.fullmatch, names)) and not is_review(element):
+            if any(map(is_comment_name, names)) and not is_review(element):
                 comments.append(element)
         inner = set(comments)
         outermost = [element for element in comments if inner.isdisjoint(element.iterancestors())]

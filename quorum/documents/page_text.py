@@ -22,9 +22,11 @@ class PageText:
         self.text: dict[Any, int] = dict.fromkeys(self.elements, 0)
         self.linked: dict[Any, int] = dict.fromkeys(self.elements, 0)
         self.dropped: set[Any] = set()
+        self.hidden: set[Any] = set()
         for element in reversed(self.elements):  # what is inside comes before what is around it
             if element.tag in IGNORED_TAGS or (element.attrib and is_hidden(element)):
                 self.text[element] = self.linked[element] = 0
+                self.hidden.add(element)
             else:
                 self.text[element] += len((element.text or "").strip())
                 self.linked[element] = self.text[element] if element.tag == "a" else self.linked[element]
@@ -77,14 +79,22 @@ class PageText:
             if isinstance(item, str):
                 if text := join_lines(item).strip(SEPARATORS):
                     yield text
-            elif item is element or (item not in self.dropped and not is_hidden(item)):
+            elif item is element or (item not in self.dropped and item not in self.hidden):
                 for child in reversed(item):
-                    stack += [child.tail or "", child]
-                stack.append(item.text or "")
+                    if child.tail:
+                        stack.append(child.tail)
+                    stack.append(child)
+                if item.text:
+                    stack.append(item.text)
 
 
 def is_in(element: Any, *tags: str) -> bool:
     return next(element.iterancestors(*tags), None) is not None
+
+
+def is_in_post(element: Any) -> bool:
+    """Whether an element stands in a text of its own, which the edges of the page are not."""
+    return is_in(element, "article", "main", "blockquote")
 
 
 def get_role(element: Any) -> str:

@@ -1,6 +1,8 @@
 """The words by which a web page shows what is not its main text: names of elements, controls, headings, legal notes."""
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from quorum.core.sentences import make_word_set
@@ -107,7 +109,7 @@ def list_names(element: Any) -> list[str]:
     the element.
     """
     classes, id_text = element.get("class") or "", element.get("id") or ""
-    names = [name.lower() for name in (*WORD_GAP.split(classes), *NAME_PART.findall(classes))]
+    names = [*split_classes(classes)]
     if id_text:
         id_names = WORD_GAP.split(id_text.lower())
         heading = next(element.iter(*HEADING_LEVELS), None)
@@ -116,9 +118,30 @@ def list_names(element: Any) -> list[str]:
     return names
 
 
+@lru_cache(1000)  # the elements of a page share few classes
+def split_classes(classes: str) -> tuple[str, ...]:
+    """The words of classes, in small letters."""
+    return tuple(name.lower() for name in (*WORD_GAP.split(classes), *NAME_PART.findall(classes)))
+
+
+@lru_cache(4000)
+def is_boilerplate_name(name: str) -> bool:
+    return BOILERPLATE_NAME.fullmatch(name) is not None
+
+
+@lru_cache(4000)
+def is_comment_name(name: str) -> bool:
+    return COMMENT_NAME.fullmatch(name) is not None
+
+
+@lru_cache(4000)
+def is_doubtful_name(name: str) -> bool:
+    return DOUBTFUL_NAME.fullmatch(name) is not None
+
+
 def is_doubtful(element: Any) -> bool:
     """Whether an element's name says that it may be boilerplate. What holds code is not."""
-    return any(map(DOUBTFUL_NAME.fullmatch, list_names(element))) and element.find(".//pre") is None
+    return any(map(is_doubtful_name, list_names(element))) and element.find(".//pre") is None
 
 
 def is_edge(element: Any) -> bool:
@@ -131,16 +154,20 @@ def is_review(element: Any) -> bool:
     return any(not REVIEW_NAMES.isdisjoint(list_names(outer)) for outer in (element, *element.iterancestors()))
 
 
-def is_control(parts: list[str]) -> bool:
+def is_control(parts: Iterable[str]) -> bool:
     """Whether the texts of an element, each by itself, only offer to do something with the page.
 
     >>> is_control(["Share this", "Print"]), is_control(["Print"])
     (True, False)
     """
-    certain = [bool(CONTROL.fullmatch(part)) for part in parts]
-    if not all(is_one or COMMON_CONTROL.fullmatch(part) for is_one, part in zip(certain, parts, strict=True)):
-        return False
-    return any(certain) or sum(not part[0].isdigit() for part in parts) > 1
+    is_certain, words = False, 0
+    for part in parts:
+        words += not part[0].isdigit()
+        if CONTROL.fullmatch(part):
+            is_certain = True
+        elif not COMMON_CONTROL.fullmatch(part):
+            return False
+    return is_certain or words > 1
 
 
 def is_byline(parts: list[str], names: list[str]) -> bool:
