@@ -28,8 +28,8 @@ lock-lowest: $(VENV)/.installed-dev ## Write constraints-lowest.txt anew, after 
 	PATH="$$PATH:$(abspath $(BIN))" uv pip compile --quiet --no-annotate --no-emit-find-links pyproject.toml --extra test --resolution lowest-direct \
 		--python-version 3.11 --custom-compile-command 'make lock-lowest' --output-file constraints-lowest.txt
 
-test-long: $(VENV)/.installed-dev ## Run the tests that take long: processes killed at random moments, whole commands
-	$(BIN)/python -m pytest -m long
+test-long: $(VENV)/.installed-dev ## Run the tests that take long: processes killed at random moments, whole commands, properties with many examples
+	$(BIN)/python -m pytest -m "long or hypothesis" --hypothesis-profile=thorough
 
 test-train: .venv-train/.installed-dev ## Run the tests of training (PyTorch, in an environment of its own)
 	.venv-train/bin/python -m pytest tests/train

@@ -17,8 +17,11 @@ from loopback_server import CERTIFICATE
 from openai_server import OpenAIServer
 from quorum_command import CommandOutcome, Quorum
 
-settings.register_profile("untimed", deadline=None)  # a test must not fail because the machine is busy
-settings.load_profile("untimed")
+# A test must not fail because the machine is busy, so no profile has a deadline. `make test` draws other examples every
+# time, but few; `make test-long` draws many.
+settings.register_profile("quick", deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=200)
+settings.load_profile("quick")
 gc.set_threshold(100_000, 20, 50)  # collect seldom: saves a tenth of the processor time, as most objects stay
 
 # Environment variables with these prefixes, and those of proxies, are removed for every test.

@@ -9,7 +9,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.decisions import RECORDED_FOLDER
@@ -127,7 +127,6 @@ def test_questions_of_one_document_are_one_observation() -> None:
     assert (count_units(documents, 50), count_units(None, 50)) == (5, 50)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(2, 6), st.booleans())
 def test_the_highest_mean_is_always_in_the_set_and_the_order_of_methods_does_not_matter(
     seed: int, method_count: int, graded: bool

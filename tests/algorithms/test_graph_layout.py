@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.algorithms.graph_layout import GAP, Layout, lay_out
@@ -28,7 +28,6 @@ def list_boxes(layout: Layout, widths: dict[str, float]) -> list[tuple[int, floa
     return sorted(boxes)
 
 
-@settings(max_examples=30)
 @given(EDGES, st.lists(st.floats(10, 200), min_size=len(NAMES), max_size=len(NAMES)))
 def test_nothing_overlaps_and_edges_end_at_their_nodes(edges: list[tuple[str, str, str]], sizes: list[float]) -> None:
     widths = dict(zip(NAMES, sizes, strict=True))

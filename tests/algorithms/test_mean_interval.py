@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.algorithms.mean_interval import NUMBERS_AT_ONCE, compute_bounded_mean_interval, compute_share_interval
@@ -66,7 +66,6 @@ def test_questions_of_one_document_are_one_observation() -> None:
     assert grouped.high - grouped.low > 2.5 * (alone.high - alone.low)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=30), st.booleans())
 def test_an_interval_holds_the_mean_and_stays_on_the_scale(values: list[float], is_grouped: bool) -> None:
     groups = [number // 3 for number in range(len(values))] if is_grouped else None

@@ -65,7 +65,7 @@ CONTENTS = st.recursive(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(path=st.sampled_from(list_paths(RUN)), content=CONTENTS | st.just(...))
 def test_any_value_in_one_field_is_read_or_refused_in_a_sentence(
     path: tuple[Any, ...], content: Any, tmp_path: Path

@@ -69,7 +69,14 @@ def test_ctrl_c_ends_a_question_cleanly(
             process.kill()
 
 
-@pytest.mark.parametrize("args", [["methods"], ["methods", "--json"], ["methods", "concat", "--diagram"]])
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["methods", "--json"],
+        pytest.param(["methods"], marks=pytest.mark.long),  # drawn as a table by rich
+        pytest.param(["methods", "concat", "--diagram"], marks=pytest.mark.long),
+    ],
+)
 def test_a_closed_pipe_is_no_error(environment: dict[str, str], args: list[str]) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)

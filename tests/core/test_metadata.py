@@ -5,7 +5,7 @@ from typing import Any
 
 import chromadb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
@@ -28,7 +28,6 @@ def collection() -> Iterator[chromadb.Collection]:
     client.delete_collection("any-metadata")
 
 
-@settings(max_examples=40)
 @given(
     user=st.dictionaries(st.sampled_from(["title", "hash", "$a", "#b", "chroma:c", ""]) | st.text(max_size=4), VALUES)
 )

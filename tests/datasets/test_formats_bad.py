@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quorum.cli.main import main
@@ -116,7 +116,6 @@ ANY_JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), ANY_JSON, max_size=6))
 @example({"context": {"title": None}, "question": None})
 def test_any_record_is_converted_or_refused(published_record: dict[str, Any]) -> None:

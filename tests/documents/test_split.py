@@ -4,7 +4,7 @@ import itertools
 import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.text import find_sentences
@@ -78,7 +78,6 @@ def draw_text(draw: st.DrawFn) -> str:
 
 
 @given(draw_text())
-@settings(max_examples=50)
 def test_passages_end_with_sentences_and_are_even(text: str) -> None:
     passages = split_text(text, 90)
     assert [sentence for passage in passages for sentence in list_sentences(passage)] == list_sentences(text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from table_files import TABLE_TYPES, make_html, write_table
 
@@ -140,7 +140,6 @@ def draw_grid(draw: st.DrawFn) -> tuple[list[list[str | Cell]], list[list[str]]]
     return grid, expected
 
 
-@settings(max_examples=150, deadline=None)
 @given(drawn=draw_grid(), names_are_usual=st.booleans(), name_rows=st.sampled_from([None, 0, 1, 2]))
 def test_every_cell_stands_once_in_the_text_of_its_row(
     drawn: tuple[Grid, list[list[str]]], names_are_usual: bool, name_rows: int | None
@@ -159,7 +158,6 @@ def check_cells(above: Sequence[str], rows: Sequence[str], expected: Sequence[Se
         assert all(any(cell in text for text in [*above, *rows]) for cell in cells)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     grid=st.lists(
         st.lists(st.sampled_from(["", "7", "7", "Q1", "Orl", 'a "b', "a, b", "c; d", " x"]), min_size=2, max_size=4),

@@ -222,6 +222,7 @@ async def test_the_scripted_model_counts_tokens_and_can_be_invoked_directly() ->
     assert model.history[1].prompt_name == ""
 
 
+@pytest.mark.long
 def test_importing_models_does_not_import_providers() -> None:
     code = (
         "import sys, quorum.models.call; "

@@ -140,7 +140,6 @@ PASSAGE = st.lists(SENTENCE, min_size=1, max_size=4).map(lambda parts: Passage(i
 
 
 @given(st.lists(PASSAGE, min_size=1, max_size=3), st.data())
-@settings(max_examples=60, deadline=None)
 def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObject) -> None:
     """A sentence also counts as found if another sentence with the same words was found."""
     all_pieces = split_pieces(passages)
@@ -156,7 +155,6 @@ def test_any_copied_sentence_is_found(passages: list[Passage], data: st.DataObje
 
 
 @given(st.text(max_size=200), st.lists(PASSAGE, max_size=3))
-@settings(max_examples=60, deadline=None)
 def test_any_reply_is_read(reply: str, passages: list[Passage]) -> None:
     all_pieces = split_pieces(passages)
     parsed_reply = parse_copied_sentences(reply, passages)

@@ -5,7 +5,6 @@ import threading
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as run_with
 from hypothesis import strategies as st
 
 import quorum
@@ -174,7 +173,6 @@ WORDS = [
 SOURCES = ["passages", "documents you gave me", "context provided", "search results"]
 
 
-@run_with(max_examples=60, deadline=None)
 @given(st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)))
 def test_any_reply_is_read_and_no_unknown_becomes_an_answer(reply: str) -> None:
     reading = quorum.read_answer("What is the capital of Norway?", reply)
@@ -185,7 +183,6 @@ def test_any_reply_is_read_and_no_unknown_becomes_an_answer(reply: str) -> None:
         assert reading.answer.strip()
 
 
-@run_with(max_examples=40, deadline=None)
 @given(
     answer=st.sampled_from(["Oslo", "Ida Brenn", "12 May 1931", "3.5 km", "São Paulo", "O'Neill & Sons", "C++"]),
     greeting=st.sampled_from(["", "Sure! ", "Certainly. ", "Great question! "]),

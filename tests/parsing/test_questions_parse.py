@@ -3,7 +3,7 @@ repeat an earlier one or mention their passage.
 """
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.state import Passage
@@ -162,7 +162,6 @@ REPLY_PIECES = [
 
 
 @given(st.one_of(st.text(), st.lists(st.sampled_from(REPLY_PIECES), max_size=40).map("".join)))
-@settings(max_examples=150, deadline=None)
 def test_any_reply_is_read(reply: str) -> None:
     parsed_question = parse_written_question(reply).value
     if parsed_question is not None:

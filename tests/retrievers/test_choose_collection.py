@@ -15,7 +15,7 @@ from quorum.core.errors import SetupError
 from quorum.evaluation.shown.searched import describe_searched
 from quorum.graphs.concat import graph
 from quorum.retrievers.choose_collection import list_choices, locate_collection
-from quorum.retrievers.collections import delete_collection, list_collections
+from quorum.retrievers.collections import list_collections
 from quorum.retrievers.index import index_passages
 from quorum.retrievers.store import open_store
 
@@ -52,7 +52,7 @@ def test_a_collection_that_is_added_later_is_noticed() -> None:
     assert list_choices(".quorum") == ["handbook"]
     add_collection("minutes")
     assert list_choices(".quorum") == ["handbook", "minutes"]
-    delete_collection("handbook")
+    open_store(".quorum").delete("handbook")
     assert list_choices(".quorum") == ["minutes"]
 
 
@@ -143,7 +143,7 @@ async def test_unknown_says_what_was_searched() -> None:
     assert await describe_searched(read, Context()) == "Searched: the collection handbook (1 passage)."
     assert await describe_searched(read, Context(), [{}, {}]) == "Searched: 2 given passages."  # type: ignore[typeddict-item]
     assert await describe_searched({**read, "passages": []}, Context()) == "Searched: nothing; no passage was read."
-    delete_collection("handbook")
+    open_store(".quorum").delete("handbook")
     add_collection("minutes")
     add_collection("letters")
     assert await describe_searched(read, Context()) == "Searched: a collection that is gone now."

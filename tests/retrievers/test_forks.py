@@ -86,11 +86,16 @@ def run_script(script: str, *args: str) -> None:
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
-def test_a_client_of_a_fork_does_what_chroma_does(tmp_path: Path) -> None:
+def test_a_client_of_a_fork_does_what_chroma_does_and_says_if_its_process_has_ended(tmp_path: Path) -> None:
     import chromadb
     from chromadb.errors import NotFoundError
 
     client = ClientOfFork(str(tmp_path))
+    client.process.kill()
+    client.process.wait()
+    with pytest.raises(SetupError, match=r"has ended \(exit code -9\); ask again"):
+        client.get_collection("mills")
+    assert client.list_collections(limit=10, offset=0) == []  # a new process answers
     mills = client.create_collection("mills", metadata={"made": "today"}, embedding_function=None)
     mills.upsert(ids=["a", "b"], embeddings=[[1.0, 0.0], [0.0, 1.0]], documents=["Orrin", "Vell"])
     mills.modify(metadata={"made": "yesterday"})
@@ -107,13 +112,3 @@ def test_a_client_of_a_fork_does_what_chroma_does(tmp_path: Path) -> None:
     client.close()
     kept = chromadb.PersistentClient(path=str(tmp_path)).get_collection("mills", embedding_function=None)
     assert (kept.count(), kept.metadata) == (2, {"made": "yesterday"})
-
-
-def test_a_client_whose_process_has_ended_says_so(tmp_path: Path) -> None:
-    client = ClientOfFork(str(tmp_path))
-    client.process.kill()
-    client.process.wait()
-    with pytest.raises(SetupError, match=r"has ended \(exit code -9\); ask again"):
-        client.get_collection("mills")
-    assert client.list_collections(limit=10, offset=0) == []  # a new process answers
-    client.close()

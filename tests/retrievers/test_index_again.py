@@ -163,6 +163,11 @@ def test_a_removed_collection_leaves_nothing_of_its_text(docs: Path, tmp_path: P
     with closing(sqlite3.connect(store / "embeddings.sqlite3")) as database:
         assert database.execute("SELECT COUNT(*) FROM vectors").fetchone() == (1,)
     assert [passage["title"] for passage in search_words("dams", store)] == ["Dam"]
+    assert collections.list_collections(store) == ["dams"]
+    with pytest.raises(SetupError, match="no collection 'weirs'"):
+        collections.delete_collection("weirs", store)
+    again = index_documents([docs], collection="weirs", store=store)
+    assert get_counts(again) == Counts(added=1, passages=1)
 
 
 def test_a_vacuum_that_fails_is_one_sentence_and_the_collection_is_removed(docs: Path, tmp_path: Path) -> None:
@@ -173,13 +178,3 @@ def test_a_vacuum_that_fails_is_one_sentence_and_the_collection_is_removed(docs:
     leftovers = collections.delete_collection("theirs", other, foreign=True)
     assert f"`chroma vacuum --path {other}` removes them." in leftovers
     assert collections.list_collections(other) == []
-
-
-def test_a_collection_can_be_removed(docs: Path, index: IndexFunction, tmp_path: Path) -> None:
-    (docs / "a.txt").write_text("One.")
-    index()
-    collections.delete_collection("docs", tmp_path / "store")
-    assert collections.list_collections(tmp_path / "store") == []
-    with pytest.raises(SetupError, match="no collection 'docs'"):
-        collections.delete_collection("docs", tmp_path / "store")
-    assert get_counts(index()) == Counts(added=1, passages=1)

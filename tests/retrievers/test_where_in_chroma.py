@@ -4,7 +4,7 @@ from typing import Any
 
 import chromadb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
@@ -67,7 +67,6 @@ def client() -> Any:
     return chromadb.EphemeralClient()
 
 
-@settings(max_examples=60)
 @example(rows=[{"a": 2}, {"a": 2.5}, {"a": -2}, {}], filters=[f"a {sign} {v}" for v in (2.5, -2.5) for sign in SIGNS])
 @given(rows=st.lists(METADATA, min_size=1, max_size=6), filters=st.lists(FILTERS, min_size=1, max_size=8))
 def test_chroma_and_quorum_agree(client: Any, rows: list[dict[str, Any]], filters: list[Any]) -> None:

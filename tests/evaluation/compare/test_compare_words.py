@@ -245,7 +245,7 @@ def test_an_unreadable_budget_is_refused(text: str) -> None:
         read_budget(text)
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), min_size=1, max_size=8))
 def test_the_pareto_front_is_not_dominated(pairs: list[tuple[int, int]]) -> None:
     figures = [

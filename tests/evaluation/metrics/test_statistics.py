@@ -16,7 +16,6 @@ from quorum.evaluation.metrics.statistics import (
 )
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(st.floats(0, 1), max_size=8))
 @pytest.mark.long
 def test_holm_is_that_of_statsmodels(p_values: list[float]) -> None:

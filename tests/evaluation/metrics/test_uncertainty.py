@@ -57,7 +57,7 @@ def test_answers_without_a_confidence_are_left_out() -> None:
     assert compute_calibration([], []) is None
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_the_area_lies_between_the_best_and_the_worst_order(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 30))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from gold_passages import make_passages_with_answer_in_g
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.context import Context
@@ -87,7 +87,6 @@ def test_all_gold_passages_that_were_found_move_together() -> None:
 
 
 @given(st.integers(1, 8), st.integers(0, 50), st.text(max_size=4), st.sampled_from(["inserted", "top", "bottom"]))
-@settings(deadline=None, max_examples=50)
 def test_placing_is_repeatable_and_keeps_the_order_of_the_other_passages(
     k: int, seed: int, id_: str, placement: str
 ) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from method_fixtures import PASSAGES
 
@@ -103,7 +103,6 @@ def test_a_reply_with_no_label_or_two_is_malformed(reply: str) -> None:
 
 
 @given(st.text(max_size=120))
-@settings(max_examples=100)
 def test_any_reply_is_a_label_or_unknown(reply: str) -> None:
     parsed_label = parse_label(reply)
     assert parsed_label.value in (*LABELS, UNKNOWN)
@@ -157,7 +156,6 @@ def test_an_empty_reply_is_malformed() -> None:
 
 
 @given(st.text(max_size=200))
-@settings(max_examples=100)
 def test_any_reply_is_parsed_to_one_line(reply: str) -> None:
     for parse in (parse_turn, parse_long_answer):
         parsed_text = parse(reply).value

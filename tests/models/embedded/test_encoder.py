@@ -147,6 +147,7 @@ message = HumanMessage("ask", additional_kwargs={"quorum": {"prompt": "answer", 
 """
 
 
+@pytest.mark.long  # a process that loads its models
 def test_the_encoder_runs_without_torch_or_transformers() -> None:
     script = f"""
 import sys
@@ -160,6 +161,7 @@ print("Rohrau" in answer, sorted(unwanted & set(sys.modules)))
     assert run_script(script) == "True []"
 
 
+@pytest.mark.long  # a process that loads its models
 def test_the_event_loop_opens_no_file() -> None:
     script = f"""
 import asyncio, sys, threading

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.state import Passage
@@ -49,7 +49,6 @@ PASSAGES = st.lists(
 
 
 @given(PASSAGES, st.lists(st.sampled_from(WORDS), min_size=1, max_size=60), st.integers(100, 330), st.booleans())
-@settings(max_examples=60, deadline=None)
 def test_windows_hold_all_tokens_in_order(
     passages: list[Passage], question: list[str], size: int, packed: bool
 ) -> None:
