@@ -32,17 +32,24 @@ def binomial_cdf(k: int, n: int, chance: float) -> float:
         return 1.0
     if chance >= 1:
         return 0.0
+    return sum_chances(compute_log_ways(k, n), k, n, chance)
+
+
+def compute_log_ways(k: int, n: int) -> NDArray[np.float64]:
+    """ln of the number of ways to choose 0, 1, ..., k of n."""
     logs, successes = compute_log_factorials(n), np.arange(k + 1)
-    terms = (
-        logs[n]
-        - logs[successes]
-        - logs[n - successes]
-        + successes * np.log(chance)
-        + (n - successes) * np.log1p(-chance)
-    )
+    log_ways: NDArray[np.float64] = logs[n] - logs[successes] - logs[n - successes]
+    return log_ways
+
+
+def sum_chances(log_ways: NDArray[np.float64], k: int, n: int, chance: float) -> float:
+    """The probability of at most k successes, for a chance strictly between 0 and 1. log_ways: of 0 to k of n."""
+    successes = np.arange(k + 1)
+    terms = log_ways + successes * np.log(chance) + (n - successes) * np.log1p(-chance)
     return min(1.0, float(np.exp(terms).sum()))
 
 
+@lru_cache(maxsize=10_000)  # a comparison asks for the same bound many times
 def clopper_pearson_upper(k: int, n: int, error: float) -> float:
     """The upper confidence bound of the chance of success after k successes in n draws (Clopper and Pearson 1934).
 
@@ -53,10 +60,10 @@ def clopper_pearson_upper(k: int, n: int, error: float) -> float:
     """
     if k >= n:
         return 1.0
-    low, high = k / n, 1.0
+    low, high, log_ways = k / n, 1.0, compute_log_ways(k, n)
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
-        if binomial_cdf(k, n, middle) > error:
+        if middle < 1 and sum_chances(log_ways, k, n, middle) > error:
             low = middle
         else:
             high = middle

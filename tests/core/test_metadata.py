@@ -5,7 +5,7 @@ from typing import Any
 
 import chromadb
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
@@ -28,6 +28,7 @@ def collection() -> Iterator[chromadb.Collection]:
     client.delete_collection("any-metadata")
 
 
+@settings(max_examples=settings.default.max_examples // 2)  # each waits for Chroma
 @given(
     user=st.dictionaries(st.sampled_from(["title", "hash", "$a", "#b", "chroma:c", ""]) | st.text(max_size=4), VALUES)
 )

@@ -64,7 +64,10 @@ def count_returns(modules: list[str]) -> int:
     return len(stays) - len(set(stays))
 
 
-@pytest.mark.parametrize("settings", [{}, {"race": "exact", "budget": {"calls": 2.0}, "max_cost": 1.0}])
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param({}, marks=pytest.mark.long), {"race": "exact", "budget": {"calls": 2.0}, "max_cost": 1.0}],
+)
 def test_the_options_pass_through_few_functions(tmp_path: Path, settings: dict[str, Any]) -> None:
     data, passage = tmp_path / "data.jsonl", {"id": "1", "title": "Vell", "text": "Ada Korn built the lighthouse."}
     records = [

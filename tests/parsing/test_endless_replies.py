@@ -35,7 +35,15 @@ def surround_middle(filler: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "shape", ["words", "spaces", "new lines", "answers", "opening brackets", "thoughts in thoughts"]
+    "shape",
+    [
+        "answers",
+        "thoughts in thoughts",
+        *(
+            pytest.param(shape, marks=pytest.mark.long)
+            for shape in ("words", "spaces", "new lines", "opening brackets")
+        ),
+    ],
 )
 def test_the_middle_of_an_endless_reply_is_not_read(shape: str) -> None:
     reply = surround_middle(filler=SHAPES[shape](LONGEST_READ_TEXT))

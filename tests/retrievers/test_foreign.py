@@ -132,6 +132,7 @@ def test_recorded_functions_are_known(function: Any, spec: str | None) -> None:
     assert find_recorded_embedding({"embedding_function": function}) == spec
 
 
+@pytest.mark.usefixtures("sample_vectors")
 def test_nothing_of_quorum_enters_their_folder(context: Context, database: Path, quorum: Quorum) -> None:
     with open_bare_client(database) as client:
         before = client.get_collection("theirs", embedding_function=None).get(include=["documents", "metadatas"])

@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ class Prices:
     """Prices by model: those of `file` (TOML or JSON), then the built-in ones."""
 
     def __init__(self, file: Path | None = None) -> None:
-        self.table = read_table(BUILT_IN_PRICES) | (read_table(file) if file is not None else {})
+        self.table = read_built_in_prices() | (read_table(file) if file is not None else {})
 
     def find_price(self, model: Any) -> Price | None:
         """The price of a model; None for a model given as an object. If the table does not list the model's name, the
@@ -127,6 +128,12 @@ def find_model(role: ModelRole, context: Context) -> Any:
     if role == "context_filter" and filter_name.startswith(("llm:", *FREE_PROVIDERS)):
         return filter_name.removeprefix("llm:")
     return context.model
+
+
+@cache
+def read_built_in_prices() -> dict[str, Price]:
+    """The prices that come with Quorum."""
+    return read_table(BUILT_IN_PRICES)
 
 
 def read_table(file: Path) -> dict[str, Price]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quorum.evaluation.compare.figures import compute_figures, find_shared_questions
@@ -93,6 +93,7 @@ def test_three_sentences_say_what_to_use_what_it_costs_and_what_would_settle_it(
     )
 
 
+@settings(max_examples=settings.default.max_examples // 3)  # each makes nine recommendations
 @given(names=st.lists(st.text("ab[](){}<>⟨】,=: _k1", min_size=1, max_size=40), min_size=2, max_size=2, unique=True))
 def test_a_headline_has_few_words_and_no_brackets_whatever_the_names(names: list[str]) -> None:
     for methods in (
