@@ -15,7 +15,7 @@ from quorum.evaluation.comparison import compare, plan_comparison
 from quorum.evaluation.decisions.decide import Decision
 from quorum.evaluation.run.options import Options
 
-QUESTION_COUNT = 40
+QUESTION_COUNT = 24
 METHODS = "concat,concat[k=2],concat[k=3]"
 SHARE_RIGHT_OF_K = {1: 0.05, 2: 0.5, 3: 1.0}  # passages that a method reads -> its share of right answers
 
