@@ -78,13 +78,13 @@ def find_nearest(store: Store, number: int) -> list[str]:
 
 
 def finds_all_parts(store: Store) -> bool:
-    """Whether the passages of 55 numbers, spread over all of PASSAGES, are found by their own vectors.
+    """Whether the passages of 16 numbers, spread over all of PASSAGES, are found by their own vectors.
 
-    Up to two of them may be missed: after vectors were stored twice, Chroma's index has lost about 1 in 3,000 vectors,
-    and no search finds these.
+    One of them may be missed: after vectors were stored twice, Chroma's index has lost about 1 in 3,000 vectors, and no
+    search finds these.
     """
-    numbers = range(0, len(PASSAGES), 20)
-    return sum(find_nearest(store, number)[0] == f"p{number}" for number in numbers) >= len(numbers) - 2
+    numbers = range(0, len(PASSAGES), 70)
+    return sum(find_nearest(store, number)[0] == f"p{number}" for number in numbers) >= len(numbers) - 1
 
 
 @pytest.fixture(scope="module")

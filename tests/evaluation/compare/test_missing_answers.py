@@ -36,8 +36,9 @@ def remove_answers(data: Path, count: int, file_name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("file_name", ["erased.csv", "erased.json", "erased.jsonl"])
-@pytest.mark.parametrize("race", [None, "exact"])
+@pytest.mark.parametrize(
+    ("file_name", "race"), [("erased.csv", None), ("erased.json", "exact"), ("erased.jsonl", None)]
+)
 async def test_a_comparison_says_it_before_the_first_call_and_in_the_report(
     corpus: str,
     data: Path,
