@@ -7,7 +7,6 @@ import asyncio
 import hmac
 import re
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 
 from quorum.serving.address import is_loopback
+from quorum.serving.client import HEALTH, LOCAL, Client, make_key_client
 from quorum.serving.errors import Refusal
 from quorum.serving.guard import has_cookie
 
@@ -56,6 +56,7 @@ class AccessControl:
                 message["headers"] = [*message.get("headers", ()), *added_headers, (b"cache-control", b"no-store")]
             await send(message)
 
+        scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         try:
             client = self.find_client(headers, scope["path"])
             largest = find_largest_body(scope)
@@ -64,23 +65,26 @@ class AccessControl:
             await refusal.respond()(scope, receive, send_with_headers)
             return
         client_left = asyncio.Event()
-        added_state = {"request_id": request_id, "client": client, "client_left": client_left}
-        scope["state"] = {**scope.get("state", {}), **added_state}
+        scope["state"] |= {"client": client, "client_left": client_left}
         await self.app(scope, notice_disconnect(limit_body(receive, largest), client_left), send_with_headers)
 
-    def find_client(self, headers: Headers, path: str) -> str:
-        """The name under which the client's requests are counted. Raises `Refusal` if the client has no access."""
+    def find_client(self, headers: Headers, path: str) -> Client:
+        """Who sends a request. Raises `Refusal` if the client has no access."""
         if not self.tokens:
             self.check_is_local(headers)
-            return "local"
+            return LOCAL
         if path == PUBLIC_PATH:
-            return "health"
+            return HEALTH
         if "authorization" not in headers and self.is_from_page(headers):
-            return name_client(self.tokens[0])
+            return make_key_client(self.tokens[0], 0)
         scheme, _, given_token = headers.get("authorization", "").partition(" ")
         given_token = given_token.strip() if scheme.lower() == "bearer" else ""
-        matching_tokens = [token for token in self.tokens if hmac.compare_digest(given_token.encode(), token.encode())]
-        if not matching_tokens:
+        matching_indices = [
+            index
+            for index, token in enumerate(self.tokens)
+            if hmac.compare_digest(given_token.encode(), token.encode())
+        ]
+        if not matching_indices:
             message = (
                 "The key in the header Authorization is not a key of this server; send one of the keys that the server "
                 "was started with (--token)."
@@ -88,7 +92,7 @@ class AccessControl:
                 else "This server asks for a key; send it in the header Authorization: Bearer KEY."
             )
             raise Refusal(401, message, "invalid_api_key", headers=UNAUTHORIZED_HEADERS)
-        return name_client(matching_tokens[0])
+        return make_key_client(given_token, matching_indices[0])
 
     def is_from_page(self, headers: Headers) -> bool:
         """Whether the page of this server sends a request, for a visitor who has shown the first token. (A page that
@@ -124,11 +128,6 @@ class AccessControl:
                 f"This server refuses requests from pages of other websites (Origin: {origin}).",
                 "forbidden_origin",
             )
-
-
-def name_client(token: str | None) -> str:
-    """The name under which a client's requests are counted; "local" for all clients of a server without keys."""
-    return "local" if token is None else sha256(b"quorum key " + token.encode()).hexdigest()[:16]
 
 
 def find_largest_body(scope: Scope) -> int:

@@ -19,7 +19,7 @@ from quorum.core.files import expand_home
 from quorum.core.harmless_markdown import HarmlessText
 from quorum.core.store_folder import find_own_folder
 from quorum.graphs.catalogue import Method
-from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send, name_client
+from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send
 from quorum.serving.catalogue_routes import make_catalogue_routes
 from quorum.serving.chat_request import read_body, read_chat
 from quorum.serving.collection_routes import make_collection_routes
@@ -58,9 +58,6 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
     uploads = UploadService(server_context, forget=forget_files)
     uploads.start_recovery()
 
-    def is_owner(client: str) -> bool:
-        return not tokens or client == name_client(tokens[0])
-
     def is_busy() -> bool:
         return service.metrics.questions_in_progress > 0
 
@@ -94,9 +91,9 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
     async def show_metrics(request: Request) -> Response:
         """All counters for the owner, whose key is the first one; for any other key those of its own requests."""
         client = request.state.client
-        metrics = service.metrics if is_owner(client) else service.find_metrics(client)
+        metrics = service.metrics if client.is_owner else service.find_metrics(client)
         text = metrics.format_text()
-        if is_owner(client) and service.watches is not None:
+        if client.is_owner and service.watches is not None:
             text += format_watch_metrics(await asyncio.to_thread(service.watches.list_standings))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
@@ -110,10 +107,10 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         Route("/health", show_health),
         Route("/metrics", show_metrics),
         Route("/openapi.json", show_api),
-        *make_run_routes(RunService(service, runs_folder), is_owner, wrap),
-        *make_catalogue_routes(service.permissions, is_owner, wrap),
-        *make_collection_routes(service.permissions, is_owner, wrap, uploads, is_busy),
-        *DocumentRoutes(service.permissions, uploads, is_owner).make_routes(wrap),
+        *make_run_routes(RunService(service, runs_folder), wrap),
+        *make_catalogue_routes(service.permissions, wrap),
+        *make_collection_routes(service.permissions, wrap, uploads, is_busy),
+        *DocumentRoutes(service.permissions, uploads).make_routes(wrap),
     ]
     return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
 

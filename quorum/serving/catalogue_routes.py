@@ -1,7 +1,6 @@
 """What a client may choose, as a page shows it: methods with their graphs, settings in groups, models."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
@@ -26,12 +25,11 @@ EFFORT_REASONS = {
     "Careful": "all passages at once; if they do not say, each passage votes",
     "Thorough": "three methods, side by side",
 }
-IsOwner = Callable[[str], bool]
 
 
-def make_catalogue_routes(permissions: Permissions, is_owner: IsOwner, wrap: Wrap) -> list[Route]:
-    """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses."""
-    routes = CatalogueRoutes(permissions, is_owner)
+def make_catalogue_routes(permissions: Permissions, wrap: Wrap) -> list[Route]:
+    """The routes. wrap: turns refusals into responses."""
+    routes = CatalogueRoutes(permissions)
     return [
         Route("/v1/methods", wrap(routes.list_methods)),
         Route("/v1/methods/{name}.svg", wrap(routes.draw_method)),
@@ -45,8 +43,8 @@ def make_catalogue_routes(permissions: Permissions, is_owner: IsOwner, wrap: Wra
 class CatalogueRoutes:
     """The handlers."""
 
-    def __init__(self, permissions: Permissions, is_owner: IsOwner) -> None:
-        self.permissions, self.is_owner = permissions, is_owner
+    def __init__(self, permissions: Permissions) -> None:
+        self.permissions = permissions
 
     async def list_methods(self, request: Request) -> Response:
         methods = self.permissions.list_methods().values()
@@ -131,7 +129,7 @@ class CatalogueRoutes:
         allowed = list(dict.fromkeys([*([own] if own else []), *self.permissions.models]))
         listed: list[str] = []
         note = None
-        if own is not None and self.is_owner(request.state.client):
+        if own is not None and request.state.client.is_owner:
             try:
                 listed = await list_models_of_provider(own)
             except SetupError as error:

@@ -28,15 +28,12 @@ from quorum.serving.runs.routes import Wrap
 
 def make_collection_routes(
     permissions: Permissions,
-    is_owner: Callable[[str], bool],
     wrap: Wrap,
     uploads: UploadService,
     is_busy: Callable[[], bool] = lambda: False,
 ) -> list[Route]:
-    """The routes. is_owner: whether a client is the server's owner; wrap: turns refusals into responses; is_busy: as in
-    `FirstQuestions`.
-    """
-    routes = CollectionRoutes(permissions, is_owner, uploads)
+    """The routes. wrap: turns refusals into responses; is_busy: as in `FirstQuestions`."""
+    routes = CollectionRoutes(permissions, uploads)
     routes.questions = FirstQuestions(permissions.server_context, is_busy)
     one = "/v1/collections/{collection}"
     return [
@@ -50,16 +47,16 @@ def make_collection_routes(
 class CollectionRoutes:
     """The handlers. What reads or changes the store runs in a thread."""
 
-    def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool], uploads: UploadService) -> None:
+    def __init__(self, permissions: Permissions, uploads: UploadService) -> None:
         self.permissions, self.uploads = permissions, uploads
-        self.requested = RequestedCollections(permissions, is_owner)
+        self.requested = RequestedCollections(permissions)
         self.questions = FirstQuestions(permissions.server_context)
 
     async def list_collections(self, request: Request) -> Response:
         """The collections, and whether the client may make one (`may_make`), change documents (`may_change`) or the
         name (`may_rename`).
         """
-        is_owner = self.requested.is_owner(request.state.client)
+        is_owner = request.state.client.is_owner
 
         def describe_all() -> dict[str, Any]:
             own = self.permissions.find_own_collection()

@@ -24,6 +24,7 @@ from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
+from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
@@ -145,7 +146,7 @@ class Tools:
                 self.permissions.find_model, f"{DEFAULT_METHOD}@{collection}" if collection else DEFAULT_METHOD
             )
             context = self.permissions.make_context(served_model, {"k": k, "where": where})
-            reservation = self.service.limits.begin(client)
+            reservation = self.service.limits.begin(client.id)
             try:
                 passages = await search(query, context)
             finally:
@@ -210,12 +211,11 @@ def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
     return ToolError(refusal.message)
 
 
-def find_client(call: Any) -> str:
-    """The name under which the client's requests are counted. Over HTTP, `AccessControl` has set it; otherwise it is
-    "local".
-    """
+def find_client(call: Any) -> Client:
+    """Who calls. Over HTTP, `AccessControl` has set it for each request; otherwise it is LOCAL."""
     request = call.request_context.request
-    return str(getattr(getattr(request, "state", None), "client", "local"))
+    client: Client = getattr(getattr(request, "state", None), "client", LOCAL)
+    return client
 
 
 def find_leaving_event(call: Any) -> asyncio.Event | None:

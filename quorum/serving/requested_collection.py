@@ -1,7 +1,6 @@
 """The collection that a request names: who may ask it, and who may change it and how."""
 
 import asyncio
-from collections.abc import Callable
 
 from starlette.requests import Request
 
@@ -12,14 +11,14 @@ from quorum.serving.permissions import Permissions
 
 
 class RequestedCollections:
-    """The rules. is_owner: whether a client is the server's owner."""
+    """The rules."""
 
-    def __init__(self, permissions: Permissions, is_owner: Callable[[str], bool]) -> None:
-        self.permissions, self.is_owner = permissions, is_owner
+    def __init__(self, permissions: Permissions) -> None:
+        self.permissions = permissions
 
     def check_owner(self, request: Request) -> None:
         """Raise `Refusal` (403) unless the client is the owner."""
-        if not self.is_owner(request.state.client):
+        if not request.state.client.is_owner:
             message = "Only the server's owner, whose key is the first one, may change collections and see uploads."
             raise Refusal(403, message, "not_the_owner")
 

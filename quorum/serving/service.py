@@ -19,6 +19,7 @@ from quorum.evaluation.shown.support import add_supporting_statement_and_languag
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
+from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.cost_bounds import bound_call, bound_request
 from quorum.serving.errors import Refusal
@@ -50,7 +51,7 @@ class Job:
     served_model: ServedModel
     context: Context
     question: str
-    client: str
+    client: Client
     side_task_kind: str | None = None
     history: Sequence[Mapping[str, str]] = ()
     callbacks: Sequence[Any] = ()
@@ -79,7 +80,7 @@ class Service:
         self.metrics_of_client: dict[str, Metrics] = {}
         self.slots = asyncio.Semaphore(MAX_RUNNING)
 
-    async def accept(self, chat: ChatRequest, client: str) -> Job:
+    async def accept(self, chat: ChatRequest, client: Client) -> Job:
         """Check a request and return the job that it asks for. Raises `Refusal` if it is not allowed."""
         served_model = await asyncio.to_thread(self.permissions.find_model, chat.model)
         context = self.permissions.make_context(served_model, chat.settings)
@@ -99,7 +100,7 @@ class Service:
         that finish, pieces of the answer.
         """
         is_side_task = job.side_task_kind is not None
-        reservation = self.limits.begin(job.client, is_side_task=is_side_task, bound=self.bound_cost(job))
+        reservation = self.limits.begin(job.client.id, is_side_task=is_side_task, bound=self.bound_cost(job))
         spending, started_at = Spending(reservation, self.prices), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
@@ -155,12 +156,12 @@ class Service:
             if answered is not None:
                 self.watches.observe(job.served_model.method, job.context, job.question, answered)
 
-    def find_metrics(self, client: str) -> Metrics:
+    def find_metrics(self, client: Client) -> Metrics:
         """The counters of one client."""
-        return self.metrics_of_client.setdefault(client, Metrics())
+        return self.metrics_of_client.setdefault(client.id, Metrics())
 
     @asynccontextmanager
-    async def hold_slot(self, client: str = "local") -> AsyncIterator[None]:
+    async def hold_slot(self, client: Client = LOCAL) -> AsyncIterator[None]:
         """Wait for one of MAX_RUNNING slots and hold it. Raises `Refusal` (503) if too many jobs wait."""
         if self.metrics.questions_in_progress >= MAX_RUNNING + MAX_WAITING:
             message = "Too many questions are waiting; ask again in a moment."

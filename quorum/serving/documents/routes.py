@@ -1,7 +1,7 @@
 """The addresses of documents and uploads. Every client reads the documents that it may ask; the owner changes them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from functools import partial
 from io import BufferedReader
@@ -40,14 +40,11 @@ FILE_HEADERS = {"content-security-policy": "default-src 'none'; sandbox"}
 
 
 class DocumentRoutes:
-    """The handlers. What reads or changes the store runs in a thread.
+    """The handlers. What reads or changes the store runs in a thread."""
 
-    is_owner: whether a client is the server's owner.
-    """
-
-    def __init__(self, permissions: Permissions, uploads: UploadService, is_owner: Callable[[str], bool]) -> None:
+    def __init__(self, permissions: Permissions, uploads: UploadService) -> None:
         self.permissions, self.uploads = permissions, uploads
-        self.requested = RequestedCollections(permissions, is_owner)
+        self.requested = RequestedCollections(permissions)
         self.lists = DocumentLists(permissions.server_context)
         self.drawing = asyncio.Semaphore(MAX_DRAWINGS)
         self.reader_count = 0
@@ -79,9 +76,7 @@ class DocumentRoutes:
         """The documents of a collection: first the files that could not be read, then the others by name."""
         name = await self.requested.find(request)
         documents = await asyncio.to_thread(self.describe_all, name)
-        failures = (
-            await asyncio.to_thread(self.list_failures, name) if self.requested.is_owner(request.state.client) else []
-        )
+        failures = await asyncio.to_thread(self.list_failures, name) if request.state.client.is_owner else []
         return JSONResponse({"object": "list", "data": [*failures, *documents]})
 
     def describe_all(self, name: str) -> list[dict[str, Any]]:
@@ -112,7 +107,7 @@ class DocumentRoutes:
         try:
             name = await self.find_to_add(request)
             content_type = request.headers.get("content-type", "")
-            saved = await self.uploads.receive(name, request.state.client, content_type, request.stream())
+            saved = await self.uploads.receive(name, request.state.client.id, content_type, request.stream())
         except QuorumError as error:
             if not (isinstance(error, Refusal) and error.code == "cancelled"):
                 await drop_rest(request)
@@ -167,7 +162,7 @@ class DocumentRoutes:
             )
             raise Refusal(409, message, "original_not_found")
         size = (await asyncio.to_thread(kept.stat)).st_size
-        saved = await self.uploads.index_again(name, request.state.client, parts[1], size)
+        saved = await self.uploads.index_again(name, request.state.client.id, parts[1], size)
         return JSONResponse(await self.describe_upload(saved), 202, {"location": f"/v1/uploads/{saved.id}"})
 
     async def send_original(self, request: Request) -> Response:

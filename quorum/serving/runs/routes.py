@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from quorum.serving.chat_request import make_field_refusal, read_body
+from quorum.serving.client import Client
 from quorum.serving.errors import Refusal
 from quorum.serving.runs.export import format_markdown
 from quorum.serving.runs.follow import STREAM_HEADERS, format_line_as_event, read_last_number
@@ -24,14 +25,11 @@ CONVERSATION_FORMAT = "quorum conversation 1"
 OFFLINE = "offline"  # the reader that needs no model server
 Handler = Callable[[Request], Awaitable[Response]]
 Wrap = Callable[[Handler], Handler]
-IsOwner = Callable[[str], bool]
 
 
-def make_routes(runs: RunService, is_owner: IsOwner, wrap: Wrap) -> list[Route]:
-    """The routes. is_owner: whether a client is the server's owner; wrap: turns the refusals of a handler into
-    responses.
-    """
-    routes = RunRoutes(runs, is_owner)
+def make_routes(runs: RunService, wrap: Wrap) -> list[Route]:
+    """The routes. wrap: turns the refusals of a handler into responses."""
+    routes = RunRoutes(runs)
     one = "/v1/runs/{id}"
     return [
         Route("/v1/runs", wrap(routes.ask), methods=["POST"]),
@@ -50,12 +48,10 @@ def make_routes(runs: RunService, is_owner: IsOwner, wrap: Wrap) -> list[Route]:
 
 
 class RunRoutes:
-    """The handlers of the runs API. A client sees its own runs only. is_owner: whether a client is the server's
-    owner.
-    """
+    """The handlers of the runs API. A client sees its own runs only."""
 
-    def __init__(self, runs: RunService, is_owner: IsOwner) -> None:
-        self.runs, self.is_owner = runs, is_owner
+    def __init__(self, runs: RunService) -> None:
+        self.runs = runs
 
     async def find(self, request: Request) -> SavedRun:
         return await self.runs.find(request.path_params["id"], request.state.client)
@@ -72,11 +68,11 @@ class RunRoutes:
         return JSONResponse({"object": "list", "data": found[:limit], "has_more": len(found) > limit})
 
     def search(
-        self, client: str, query: str, before: str, limit: int, only_first: bool = False
+        self, client: Client, query: str, before: str, limit: int, only_first: bool = False
     ) -> list[dict[str, Any]]:
         """A client's runs, newest first. only_first: without those that follow another one. The call blocks."""
         found: list[dict[str, Any]] = []
-        for saved in self.runs.folder.list_runs(client):
+        for saved in self.runs.folder.list_runs(client.id):
             is_older = not before or saved.id < before
             if only_first and saved.follows and self.runs.folder.read(saved.follows) is not None:
                 continue
@@ -128,7 +124,7 @@ class RunRoutes:
         for the owner alone.
         """
         saved = await self.find(request)
-        if self.runs.service.permissions.server_context.prompts and not self.is_owner(request.state.client):
+        if self.runs.service.permissions.server_context.prompts and not request.state.client.is_owner:
             message = "This server has prompts of its own, which only its owner, whose key is the first one, may read."
             raise Refusal(403, message, "not_the_owner")
         calls = await self.runs.list_calls(saved, request.query_params.get("method", ""))

@@ -14,6 +14,7 @@ from quorum.cascades.written_cascade import is_written_cascade, split_steps
 from quorum.core.context import Context
 from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
+from quorum.serving.client import Client
 from quorum.serving.errors import Refusal, explain_failure, hide_paths
 from quorum.serving.runs.call_log import CallLog, read_calls
 from quorum.serving.runs.export import MethodAnswer, read_answers
@@ -40,7 +41,7 @@ class RunService:
         self.live_runs: dict[str, LiveRun] = {}
         self.reader_count = 0
 
-    async def start(self, request: RunRequest, client: str, request_id: str) -> SavedRun:
+    async def start(self, request: RunRequest, client: Client, request_id: str) -> SavedRun:
         """Begin a run. Raises `Refusal` for a request that is not allowed, and beyond the limits."""
         self.check_room()
         history = await self.read_history(request, client)
@@ -48,7 +49,7 @@ class RunService:
         self.check_room()
         try:
             saved_request = copy_without_secrets(request.to_json(), hide_passages=False)
-            saved = self.folder.create(client, saved_request, time.time())
+            saved = self.folder.create(client.id, saved_request, time.time())
         except OSError as error:
             message = f"The server cannot save this run ({error.strerror or error}); ask whoever runs it."
             raise Refusal(507, message, "not_saved", "server_error") from None
@@ -61,7 +62,7 @@ class RunService:
         return saved
 
     async def make_job(
-        self, request: RunRequest, method: str, client: str, history: Sequence[Mapping[str, str]]
+        self, request: RunRequest, method: str, client: Client, history: Sequence[Mapping[str, str]]
     ) -> Job:
         """What one method is asked. Raises `Refusal`, which names the field of the runs API that is wrong."""
         try:
@@ -119,9 +120,9 @@ class RunService:
             message = f"{MAX_LIVE_RUNS} runs are in progress already; ask again when one has ended."
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
 
-    async def find(self, id_: str, client: str) -> SavedRun:
+    async def find(self, id_: str, client: Client) -> SavedRun:
         """A client's run. Raises `Refusal` (404)."""
-        return await asyncio.to_thread(self.folder.find, id_, client)
+        return await asyncio.to_thread(self.folder.find, id_, client.id)
 
     async def read_answers(self, saved: SavedRun) -> dict[str, MethodAnswer]:
         """The answers of a run so far. Raises `Refusal` if its file cannot be read."""
@@ -130,7 +131,7 @@ class RunService:
         except (OSError, ValueError, KeyError):
             raise Refusal(404, f"The run {saved.id} cannot be read.", "run_not_found") from None
 
-    async def read_history(self, request: RunRequest, client: str) -> dict[str, list[dict[str, str]]]:
+    async def read_history(self, request: RunRequest, client: Client) -> dict[str, list[dict[str, str]]]:
         """The turns before a follow-up question, as each method is told them: with its own earlier answers, and where
         it gave none, with another method's. Raises `Refusal` if the run that it follows is missing.
         """
@@ -184,7 +185,7 @@ class RunService:
             raise Refusal(404, f"The calls of the run {saved.id} cannot be read.", "run_not_found") from None
 
     async def retry(
-        self, saved: SavedRun, method: Any, client: str, request_id: str, *, is_offline: bool = False
+        self, saved: SavedRun, method: Any, client: Client, request_id: str, *, is_offline: bool = False
     ) -> None:
         """Ask one method of a run again. Raises `Refusal`, also if the method is being asked.
 
