@@ -1,22 +1,23 @@
 """Access control over HTTP: an ASGI wrapper around the API.
 
-It requires a key, limits the size of the body, and gives every request an id.
+It requires a key, limits the size of the body, gives every request an id, and lets the pages of named sites ask.
 """
 
 import asyncio
-import hmac
 import re
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping
 from secrets import token_hex
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
+from quorum.serving.access import Access
 from quorum.serving.address import is_loopback
-from quorum.serving.client import HEALTH, LOCAL, Client, make_key_client
+from quorum.serving.client import HEALTH, LOCAL, Client
 from quorum.serving.errors import Refusal
-from quorum.serving.guard import has_cookie
+from quorum.serving.guard import find_cookies
+from quorum.serving.other_origins import answer_preflight, is_allowed_preflight, make_origin_headers
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -35,12 +36,12 @@ UNAUTHORIZED_HEADERS = {"www-authenticate": "Bearer"}
 
 
 class AccessControl:
-    """Access control of an application. tokens: the valid keys. Without keys, only clients on this machine
-    have access; pages of other websites that are open in a browser on this machine have none.
+    """Access control of an application. Without keys, only clients on this machine have access; pages of other websites
+    that are open in a browser on this machine have none, unless `access` names their origin.
     """
 
-    def __init__(self, app: App, tokens: Sequence[str]) -> None:
-        self.app, self.tokens = app, tuple(tokens)
+    def __init__(self, app: App, access: Access) -> None:
+        self.app, self.access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -49,15 +50,20 @@ class AccessControl:
         headers = Headers(scope=scope)
         given_id = headers.get("x-request-id", "")
         request_id = given_id if REQUEST_ID.fullmatch(given_id) else f"req_{token_hex(12)}"
+        added_headers = [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
+        added_headers += [(b"cache-control", b"no-store"), *make_origin_headers(headers, self.access.origins)]
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                added_headers = [(b"x-request-id", request_id.encode()), (b"x-content-type-options", b"nosniff")]
-                message["headers"] = [*message.get("headers", ()), *added_headers, (b"cache-control", b"no-store")]
+                message["headers"] = [*message.get("headers", ()), *added_headers]
             await send(message)
 
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
         try:
+            if is_allowed_preflight(scope["method"], headers, self.access.origins):
+                self.check_host(headers)
+                await answer_preflight(headers, send_with_headers)
+                return
             client = self.find_client(headers, scope["path"])
             largest = find_largest_body(scope)
             check_length(headers, largest)
@@ -70,64 +76,73 @@ class AccessControl:
 
     def find_client(self, headers: Headers, path: str) -> Client:
         """Who sends a request. Raises `Refusal` if the client has no access."""
-        if not self.tokens:
-            self.check_is_local(headers)
+        self.check_host(headers)
+        if self.access.is_open:
+            self.check_origin(headers)
             return LOCAL
         if path == PUBLIC_PATH:
             return HEALTH
-        if "authorization" not in headers and self.is_from_page(headers):
-            return make_key_client(self.tokens[0], 0)
+        if "authorization" not in headers and is_same_origin(headers):
+            visitor = self.access.find_by_cookies(find_cookies(headers.get("cookie", ""), r"quorum_\d+"))
+            if visitor is not None:
+                return visitor
         scheme, _, given_token = headers.get("authorization", "").partition(" ")
         given_token = given_token.strip() if scheme.lower() == "bearer" else ""
-        matching_indices = [
-            index
-            for index, token in enumerate(self.tokens)
-            if hmac.compare_digest(given_token.encode(), token.encode())
-        ]
-        if not matching_indices:
+        client = self.access.find_by_token(given_token)
+        if client is None:
             message = (
-                "The key in the header Authorization is not a key of this server; send one of the keys that the server "
-                "was started with (--token)."
+                "The key in the header Authorization is not a key of this server, or no longer one; ask whoever runs "
+                "the server for one."
                 if given_token
                 else "This server asks for a key; send it in the header Authorization: Bearer KEY."
             )
             raise Refusal(401, message, "invalid_api_key", headers=UNAUTHORIZED_HEADERS)
-        return make_key_client(given_token, matching_indices[0])
+        return client
 
-    def is_from_page(self, headers: Headers) -> bool:
-        """Whether the page of this server sends a request, for a visitor who has shown the first token. (A page that
-        another program of the same host serves has the cookie, too, but another origin.)
+    def check_host(self, headers: Headers) -> None:
+        """Raise `Refusal` for a request to another host name than this machine's, if no key is needed.
+
+        This stops a site whose name points to this machine (DNS rebinding).
         """
-        origin, host = headers.get("origin"), headers.get("host", "")
-        is_same_origin = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
         try:
-            is_same_origin = is_same_origin and (origin is None or urlsplit(origin).netloc == host)
+            host_name = urlsplit(f"//{headers.get('host', '')}").hostname
         except ValueError:
-            return False
-        return is_same_origin and has_cookie(headers.get("cookie", ""), r"quorum_\d+", self.tokens[0])
-
-    def check_is_local(self, headers: Headers) -> None:
-        """Raise `Refusal` for a request to another host name than this machine's, and for one from another site's page.
-
-        The check of the host name stops a site whose name points to this machine (DNS rebinding).
-        """
-        host, origin = headers.get("host", ""), headers.get("origin")
-        try:
-            host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
-        except ValueError:
-            host_name, origin_host = None, None
-        if not is_loopback(host_name or ""):
+            host_name = None
+        if self.access.is_open and not is_loopback(host_name or ""):
             message = (
                 "This server was started without a token, so it answers only requests to localhost or 127.0.0.1; use "
                 "one of these names, or start the server with --token TOKEN."
             )
             raise Refusal(403, message, "forbidden_host")
-        if origin_host is not None and origin_host != host:
-            raise Refusal(
-                403,
-                f"This server refuses requests from pages of other websites (Origin: {origin}).",
-                "forbidden_origin",
+
+    def check_origin(self, headers: Headers) -> None:
+        """Raise `Refusal` for a request from a page of another site."""
+        origin = headers.get("origin")
+        if origin is None or origin in self.access.origins:
+            return
+        if get_host(origin) != headers.get("host", ""):
+            message = (
+                f"This server refuses requests from pages of other websites (Origin: {origin}); whoever runs it can "
+                "allow one: --allow-origin ORIGIN."
             )
+            raise Refusal(403, message, "forbidden_origin")
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether the page of this server sends a request. (A page that another program of the same host serves has the
+    cookie, too, but another origin.)
+    """
+    origin = headers.get("origin")
+    is_same = headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    return is_same and (origin is None or get_host(origin) == headers.get("host", ""))
+
+
+def get_host(origin: str) -> str | None:
+    """The host and port of an origin; None if it is malformed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
 
 
 def find_largest_body(scope: Scope) -> int:

@@ -22,28 +22,31 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def check_address(host: str, token: str | None) -> str | None:
-    """Return the token. Raises `SetupError` if it is too short, or if it is None and others can reach the host."""
+def check_address(host: str, token: str | None, *, has_token_file: bool = False) -> str | None:
+    """Return the token. Raises `SetupError` if it is too short, or if it is None, there is no token file, and others can
+    reach the host.
+    """
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SetupError(
             f"The token has {len(token)} characters; give one of {SHORTEST_TOKEN} or more, for example the output of: "
             "openssl rand -hex 16"
         )
-    if token is None and not is_loopback(host):
+    if token is None and not has_token_file and not is_loopback(host):
         raise SetupError(
-            f"--host {host} lets others reach the server, and no token is given; add --token TOKEN or QUORUM_TOKEN, or "
+            f"--host {host} lets others reach the server, and no token is given; set QUORUM_TOKEN, or give a token file "
+            "(--tokens FILE, made by quorum token add), or "
             "leave out --host to stay on this machine."
         )
     return token
 
 
-def check_tokens(host: str, tokens: Sequence[str]) -> tuple[str, ...]:
+def check_tokens(host: str, tokens: Sequence[str], *, has_token_file: bool = False) -> tuple[str, ...]:
     """The distinct non-empty tokens. Raises `SetupError` if `check_address` refuses one of them or, if there are none,
     refuses the host without a token.
     """
     distinct_tokens = tuple(dict.fromkeys(check_key(token, "The token") for token in tokens if token.strip()))
     for token in distinct_tokens or (None,):
-        check_address(host, token)
+        check_address(host, token, has_token_file=has_token_file)
     return distinct_tokens
 
 

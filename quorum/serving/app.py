@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from starlette.applications import Starlette
@@ -19,6 +19,7 @@ from quorum.core.files import expand_home
 from quorum.core.harmless_markdown import HarmlessText
 from quorum.core.store_folder import find_own_folder
 from quorum.graphs.catalogue import Method
+from quorum.serving.access import OPEN_ACCESS, Access
 from quorum.serving.access_control import AccessControl, App, Receive, Scope, Send
 from quorum.serving.catalogue_routes import make_catalogue_routes
 from quorum.serving.chat_request import read_body, read_chat
@@ -26,6 +27,7 @@ from quorum.serving.collection_routes import make_collection_routes
 from quorum.serving.documents.routes import DocumentRoutes
 from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.listed_models import list_all_models, list_models
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
 from quorum.serving.replies import (
@@ -47,10 +49,10 @@ STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool = False) -> App:
+def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bool = False) -> App:
     """The application behind its access control.
 
-    tokens: the API keys; without any, only this machine is served. forget_files: the originals of uploads are not kept.
+    access: who may ask; by default this machine only. forget_files: the originals of uploads are not kept.
     """
     started_at, server_context = int(time.time()), service.permissions.server_context
     runs_folder = expand_home(find_own_folder(server_context.store)).resolve() / "runs"
@@ -65,13 +67,16 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         return respond_to_refusals(handler, server_context)
 
     async def list_models(request: Request) -> Response:
-        models, methods = await asyncio.to_thread(service.permissions.list_models), service.permissions.list_methods()
+        permissions = service.permissions.of(request.state.client)
+        listed = list_all_models if request.query_params.get("all") in ("1", "true") else list_models
+        models, methods = await asyncio.to_thread(listed, permissions), permissions.list_methods()
         data = [describe_model(model, methods[model.method], started_at) for model in models]
         return JSONResponse({"object": "list", "data": data})
 
     async def show_model(request: Request) -> Response:
-        served_model = await asyncio.to_thread(service.permissions.find_model, request.path_params["model"])
-        method = service.permissions.find_method(served_model.method)
+        permissions = service.permissions.of(request.state.client)
+        served_model = await asyncio.to_thread(permissions.find_model, request.path_params["model"])
+        method = permissions.find_method(served_model.method)
         if method is None:  # `find_model` has refused it
             raise HTTPException(404)
         return JSONResponse(describe_model(served_model, method, started_at))
@@ -98,7 +103,7 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:
-        return JSONResponse(describe_api(service.permissions))
+        return JSONResponse(describe_api(service.permissions.of(request.state.client)))
 
     routes = [
         Route("/v1/models", wrap(list_models)),
@@ -112,7 +117,7 @@ def make_app(service: Service, tokens: Sequence[str] = (), *, forget_files: bool
         *make_collection_routes(service.permissions, wrap, uploads, is_busy),
         *DocumentRoutes(service.permissions, uploads).make_routes(wrap),
     ]
-    return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), tokens)
+    return AccessControl(Starlette(routes=routes, exception_handlers={HTTPException: refuse_request}), access)
 
 
 def respond_to_refusals(handler: Handler, server_context: Context) -> Handler:

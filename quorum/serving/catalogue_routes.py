@@ -47,7 +47,7 @@ class CatalogueRoutes:
         self.permissions = permissions
 
     async def list_methods(self, request: Request) -> Response:
-        methods = self.permissions.list_methods().values()
+        methods = self.permissions.of(request.state.client).list_methods().values()
         data = await asyncio.to_thread(lambda: [self.describe(method) for method in methods])
         return JSONResponse({"object": "list", "data": data})
 
@@ -64,7 +64,7 @@ class CatalogueRoutes:
     def find_method(self, request: Request) -> Method:
         name = str(request.path_params["name"])
         try:
-            method = self.permissions.find_method(name)
+            method = self.permissions.of(request.state.client).find_method(name)
         except SetupError as error:
             raise Refusal(400, str(error), "invalid_method") from None
         if method is None:
@@ -95,10 +95,15 @@ class CatalogueRoutes:
         """How carefully a question may be asked: names with the methods behind them. For a collection for which a
         served cascade was made, `Careful` means that cascade.
         """
-        collection = request.query_params.get("collection", "")
-        efforts, reasons = {name: list(methods) for name, methods in EFFORTS.items()}, dict(EFFORT_REASONS)
+        permissions = self.permissions.of(request.state.client)
+        collection, allowed = request.query_params.get("collection", ""), permissions.list_methods()
+        efforts = {name: [method for method in methods if method in allowed] for name, methods in EFFORTS.items()}
+        efforts, reasons = {name: methods for name, methods in efforts.items() if methods}, dict(EFFORT_REASONS)
+        if not efforts and allowed:  # the client's token allows others only
+            default = permissions.default_method
+            efforts, reasons = {"Careful": [default]}, {"Careful": allowed[default].summary}
         for name, served in self.permissions.cascades.items():
-            if collection and (served.cascade.collection or {}).get("name") == collection:
+            if name in allowed and collection and (served.cascade.collection or {}).get("name") == collection:
                 efforts["Careful"], reasons["Careful"] = [name], f"{name}, a cascade that was measured on {collection}"
                 break
         data = [{"name": name, "methods": methods, "reason": reasons[name]} for name, methods in efforts.items()]
@@ -106,8 +111,9 @@ class CatalogueRoutes:
 
     async def list_settings(self, request: Request) -> Response:
         """The groups of settings, each setting with its schema. Those that a client may not choose have no value."""
-        schemas, allowed = get_setting_schemas(), describe_allowed_settings(self.permissions)
-        context = self.permissions.server_context
+        permissions = self.permissions.of(request.state.client)
+        schemas, allowed = get_setting_schemas(), describe_allowed_settings(permissions)
+        context = permissions.server_context
         groups = []
         for group, names in group_settings().items():
             settings = []

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from quorum.core.errors import QuorumError
-from quorum.core.where import format_where
+from quorum.core.where import Where, format_where
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.collections import delete_collection
@@ -56,27 +56,28 @@ class CollectionRoutes:
         """The collections, and whether the client may make one (`may_make`), change documents (`may_change`) or the
         name (`may_rename`).
         """
-        is_owner = request.state.client.is_owner
+        is_owner, permissions = request.state.client.is_owner, self.permissions.of(request.state.client)
 
         def describe_all() -> dict[str, Any]:
-            own = self.permissions.find_own_collection()
-            data = [self.describe(name, own, is_owner=is_owner) for name in self.permissions.list_collections()]
+            own, where = permissions.find_own_collection(), permissions.server_context.where
+            data = [self.describe(name, own, where, is_owner=is_owner) for name in permissions.list_collections()]
             return {"object": "list", "data": data, "may_make": is_owner and self.requested.may_make()}
 
         return JSONResponse(await asyncio.to_thread(describe_all))
 
     async def list_questions(self, request: Request) -> Response:
         """Questions that the collection answers, to begin with; empty if none is known to be."""
-        questions = await self.questions.find(await self.requested.find(request))
+        where = self.permissions.of(request.state.client).server_context.where
+        questions = await self.questions.find(await self.requested.find(request), where)
         return JSONResponse({"object": "list", "data": questions})
 
-    def describe(self, name: str, own: str | None, *, is_owner: bool) -> dict[str, Any]:
-        """A collection as JSON. state: "ready", "changing" while it is being indexed, or "unreadable"."""
+    def describe(self, name: str, own: str | None, where: Where, *, is_owner: bool) -> dict[str, Any]:
+        """A collection as JSON, as far as it passes the client's filter. state: "ready", "changing" while it is being indexed, or "unreadable"."""
         head = {"id": name, "object": "collection", "is_default": name == own}
         try:
             summary = summarize_collection(open_store(self.locate(name)), name)
-            if self.permissions.server_context.where:  # nobody learns of what the filter keeps back
-                passages, documents = self.count_passing(name), self.count_by_document(name)
+            if where:  # nobody learns of what the filter keeps back
+                passages, documents = self.count_passing(name, where), self.count_by_document(name, where)
                 summary = replace(summary, passages=passages, files=len(documents), bytes=None)
         except QuorumError:
             may_rename = is_owner and self.requested.may_rename(name, None)
@@ -98,14 +99,14 @@ class CollectionRoutes:
         """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
         return locate_collection(replace(self.permissions.server_context, collection=name)).store
 
-    def count_passing(self, name: str) -> int:
-        """How many passages of a collection pass the server's filter. The call blocks."""
-        where = format_where(self.permissions.server_context.where)
-        return 0 if where is None else len(open_store(self.locate(name)).fetch_matching_ids(name, where))
+    def count_passing(self, name: str, where: Where) -> int:
+        """How many passages of a collection pass a filter. The call blocks."""
+        text = format_where(where)
+        return 0 if text is None else len(open_store(self.locate(name)).fetch_matching_ids(name, text))
 
-    def count_by_document(self, name: str) -> dict[str, int]:
-        """{document: how many of its passages pass the server's filter}. The call blocks."""
-        return count_passages_by_document(name, self.locate(name), self.permissions.server_context.where)
+    def count_by_document(self, name: str, where: Where) -> dict[str, int]:
+        """{document: how many of its passages pass a filter}. The call blocks."""
+        return count_passages_by_document(name, self.locate(name), where)
 
     async def find_to_change(self, request: Request) -> str:
         """The collection of the path, which the client wants to change. Raises `Refusal` (403, 404, 409)."""

@@ -13,7 +13,7 @@ from quorum.algorithms.vote_key import vote_key
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
 from quorum.core.sentences import find_sentences
-from quorum.core.where import format_where
+from quorum.core.where import Setting, format_where
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.collection_names import SAMPLE
 from quorum.retrievers.store import open_store
@@ -65,29 +65,29 @@ class FirstQuestions:
 
     def __init__(self, context: Context, is_busy: Callable[[], bool] = lambda: False) -> None:
         self.context, self.is_busy = context, is_busy
-        self.searches: dict[tuple[str, str], asyncio.Task[list[str]]] = {}
+        self.searches: dict[tuple[str, str, str | None], asyncio.Task[list[str]]] = {}
         self.lock = asyncio.Lock()
 
-    async def find(self, collection: str) -> list[str]:
-        """Up to three questions; empty if no sentence gives one that the reader answers, or if none was found yet after
+    async def find(self, collection: str, where: Setting = None) -> list[str]:
+        """Up to three questions about the passages that pass a filter; empty if no sentence gives one that the reader answers, or if none was found yet after
         LONGEST_WAIT, so that no request stays open long. The search then goes on, for the next who asks.
         """
         if collection == SAMPLE:
             return SAMPLE_QUESTIONS
         try:
-            context = await asyncio.to_thread(self.locate, collection)
+            context = await asyncio.to_thread(self.locate, collection, where)
             info = await asyncio.to_thread(lambda: open_store(context.store).fetch_revised_info(collection))
-            key = (collection, str(info.revision))
+            key = (collection, str(info.revision), format_where(where))
             if key not in self.searches:
                 self.searches[key] = asyncio.create_task(self.choose(context))
             return await asyncio.wait_for(asyncio.shield(self.searches[key]), LONGEST_WAIT)
         except (QuorumError, TimeoutError):
             return []
 
-    def locate(self, collection: str) -> Context:
+    def locate(self, collection: str, where: Setting) -> Context:
         """The context in which the questions are tried: without calls of a model server. The call blocks."""
-        plain = replace(self.context, collection=collection, calibration=None, journal="off", model="embedded")
-        plain = replace(plain, verifier=None, retriever="bm25", reranker=None, context_filter=None)
+        plain = replace(self.context, collection=collection, where=where, calibration=None, journal="off")
+        plain = replace(plain, model="embedded", verifier=None, retriever="bm25", reranker=None, context_filter=None)
         return locate_collection(plain)
 
     async def choose(self, context: Context) -> list[str]:

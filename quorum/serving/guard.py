@@ -5,7 +5,6 @@ rebinding. An address that other machines can reach needs a token. A request who
 another host is always refused.
 """
 
-import hmac
 import re
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -14,7 +13,10 @@ from html import escape
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from quorum.serving.access import Access
 from quorum.serving.address import is_loopback
+from quorum.serving.errors import Refusal
+from quorum.serving.named_tokens import derive_cookie
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -55,12 +57,12 @@ class RequestTooLarge(Exception):  # noqa: N818  an internal signal, not an erro
 class Guard:
     """Lets permitted requests through, and adds headers that forbid the browser to load from other hosts.
 
-    token: every request needs it, first as ?token= and then as a cookie; None if only this machine has access.
-    max_bytes: the largest body of a request.
+    access: who may open the page, with the first key or a token of the token file, given first as ?token= and then as a
+    cookie; if it is open, only this machine. max_bytes: the largest body of a request.
     """
 
-    def __init__(self, app: App, token: str | None, *, port: int, max_bytes: int) -> None:
-        self.app, self.token, self.max_bytes = app, token, max_bytes
+    def __init__(self, app: App, access: Access, *, port: int, max_bytes: int) -> None:
+        self.app, self.access, self.max_bytes = app, access, max_bytes
         self.headers = (*SECURITY_HEADERS, (b"content-security-policy", CONTENT_POLICY.encode()))
         self.cookie_name = f"quorum_{port}"  # all ports of a host share their cookies
 
@@ -72,10 +74,15 @@ class Guard:
         refusal = self.find_refusal(headers)
         if refusal:
             await refuse_request(scope, receive, send, 403, refusal)
-        elif self.token is not None and not self.has_valid_cookie(headers):
-            await self.ask_for_token(scope, receive, send, self.token)
-        else:
-            await self.forward(scope, headers, receive, send)
+            return
+        try:
+            if not self.access.is_open and not self.has_valid_cookie(headers):
+                await self.ask_for_token(scope, receive, send)
+                return
+        except Refusal as unusable:  # the token file
+            await refuse_request(scope, receive, send, unusable.status, unusable.message)
+            return
+        await self.forward(scope, headers, receive, send)
 
     def find_refusal(self, headers: MutableMapping[str, str]) -> str | None:
         """Why the host or the origin of a request is refused, even if it has the token; None if they are allowed."""
@@ -84,28 +91,28 @@ class Guard:
             host_name, origin_host = urlsplit(f"//{host}").hostname, None if origin is None else urlsplit(origin).netloc
         except ValueError:
             return "The Host or Origin header of this request is invalid."
-        if self.token is None and not is_loopback(host_name or ""):
+        if self.access.is_open and not is_loopback(host_name or ""):
             return f"This page can be opened only on its own machine, at localhost or 127.0.0.1, not at {host!r}."
         if origin_host is not None and origin_host != host:
             return f"A page of another site, {origin}, sent this request; only this page itself is allowed to."
         return None
 
     def has_valid_cookie(self, headers: MutableMapping[str, str]) -> bool:
-        return has_cookie(headers.get("cookie", ""), self.cookie_name, self.token or "")
+        return self.access.find_by_cookies(find_cookies(headers.get("cookie", ""), self.cookie_name)) is not None
 
-    async def ask_for_token(self, scope: Scope, receive: Receive, send: Send, token: str) -> None:
+    async def ask_for_token(self, scope: Scope, receive: Receive, send: Send) -> None:
         """If ?token= is correct, set the cookie and reload the page at the same address without ?token=; else show a
         form that asks for the token, and that keeps the other parameters of the address.
         """
         pairs = parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
         given_tokens = [value for name, value in pairs if name == "token"]
         other_pairs = [pair for pair in pairs if pair[0] != "token"]
-        matches = [hmac.compare_digest(given_token.encode(), token.encode()) for given_token in given_tokens]
-        if scope["type"] != "http" or not any(matches):
+        token = next((given for given in given_tokens if self.access.find_visitor(given) is not None), None)
+        if scope["type"] != "http" or token is None:
             message = (
                 "This token is wrong."
                 if given_tokens
-                else "This page needs the token with which its server was started."
+                else "This page needs a token; ask whoever runs the server for one."
             )
             form = TOKEN_FORM.format(message=message, hidden_fields=make_hidden_fields(other_pairs))
             await refuse_request(scope, receive, send, 401, form, is_html=True)
@@ -152,15 +159,9 @@ class Guard:
                 raise
 
 
-def has_cookie(given: str, name_pattern: str, token: str) -> bool:
-    """Whether a Cookie header holds the cookie of a visitor who has shown the token. name_pattern: of its name."""
-    values = re.findall(rf"(?:^|;\s*){name_pattern}=([0-9a-f]*)", given)
-    return any(hmac.compare_digest(value, derive_cookie(token)) for value in values)
-
-
-def derive_cookie(token: str) -> str:
-    """The cookie's value, derived from the token but not equal to it."""
-    return sha256(b"quorum page " + token.encode()).hexdigest()
+def find_cookies(given: str, name_pattern: str) -> list[str]:
+    """The values of the page's cookies in a Cookie header. name_pattern: of their names."""
+    return [str(value) for value in re.findall(rf"(?:^|;\s*){name_pattern}=([0-9a-f]{{64}})(?=\s*(?:;|$))", given)]
 
 
 def make_hidden_fields(pairs: Sequence[tuple[str, str]]) -> str:

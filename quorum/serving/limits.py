@@ -8,6 +8,7 @@ from math import ceil
 
 from quorum.core.text import format_count
 from quorum.serving.errors import NO_RETRY_HEADERS, BudgetSpentError, Refusal
+from quorum.serving.named_tokens import Allowance
 
 MINUTE, DAY = 60.0, 86_400.0  # seconds
 # A chat client adds to each question up to four requests of its own: for a title, tags, follow-up questions and search
@@ -21,9 +22,10 @@ class Account:
 
     question_times, side_task_times: when the questions and side tasks of the last minute began; day: the current day,
     in days since 1970; dollars: what was spent on that day, the bounds of the calls in flight included; reserved: what
-    the requests in progress may still spend.
+    the requests in progress may still spend; allowance: the client's limits.
     """
 
+    allowance: Allowance
     question_times: deque[float] = field(default_factory=deque)
     side_task_times: deque[float] = field(default_factory=deque)
     day: int = 0
@@ -50,21 +52,25 @@ class Limits:
         self.questions_per_minute, self.dollars_per_day, self.clock = questions_per_minute, dollars_per_day, clock
         self.accounts: dict[str, Account] = {}
 
-    def begin(self, client: str, *, is_side_task: bool = False, bound: float = 0.0) -> "Reservation":
+    def begin(
+        self, client: str, *, is_side_task: bool = False, bound: float = 0.0, own: Allowance | None = None
+    ) -> "Reservation":
         """Count the start of a question or side task. Close the reservation when it ends.
 
-        bound: the most dollars that it may cost. Raises `Refusal` (429) beyond the limits.
+        bound: the most dollars that it may cost; own: the client's own limits, in place of those of all clients. Raises
+        `Refusal` (429) beyond the limits.
         """
         account = self.find_account(client)
+        account.allowance = self.find_allowance(own)
         if not self.has_room(account, bound):
             message = (
-                f"{describe_account_holder(client)} may spend {self.dollars_per_day:g} dollars a day, of which "
+                f"{describe_account_holder(client)} may spend {account.allowance.dollars_per_day:g} dollars a day, of which "
                 f"{account.dollars:.4g} are spent and {account.reserved:.4g} kept for requests in progress; this one "
                 f"may cost {bound:.4g}: ask again when these requests have ended, or tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
-        if self.questions_per_minute is not None:
-            most_per_minute = self.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
+        if account.allowance.questions_per_minute is not None:
+            most_per_minute = account.allowance.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
             times = account.side_task_times if is_side_task else account.question_times
             admit_request(client, times, most_per_minute, self.clock())
         account.reserved += bound
@@ -72,16 +78,25 @@ class Limits:
 
     def find_account(self, client: str) -> Account:
         """The client's account, with the dollars of today. A clock that is set back begins no new day."""
-        account, day = self.accounts.setdefault(client, Account()), int(self.clock() // DAY)
+        account, day = self.accounts.setdefault(client, Account(self.find_allowance(None))), int(self.clock() // DAY)
         if day > account.day:
             account.day, account.dollars = day, 0.0
         return account
 
+    def find_allowance(self, own: Allowance | None) -> Allowance:
+        """The limits of a client: its own, and where it has none, those of all clients."""
+        questions = own.questions_per_minute if own is not None else None
+        dollars = own.dollars_per_day if own is not None else None
+        return Allowance(
+            self.questions_per_minute if questions is None else questions,
+            self.dollars_per_day if dollars is None else dollars,
+        )
+
     def has_room(self, account: Account, bound: float) -> bool:
         """Whether `bound` dollars more stay within the limit. Once all is spent, there is no room."""
-        if self.dollars_per_day is None:
+        if account.allowance.dollars_per_day is None:
             return True
-        spendable = self.dollars_per_day - account.dollars - account.reserved
+        spendable = account.allowance.dollars_per_day - account.dollars - account.reserved
         return bound <= spendable and spendable > 0
 
 
@@ -114,7 +129,7 @@ class Reservation:
         if not self.limits.has_room(account, bound):
             account.reserved += taken
             raise BudgetSpentError(
-                f"{describe_account_holder(self.client)} may spend {self.limits.dollars_per_day:g} dollars a day, and "
+                f"{describe_account_holder(self.client)} may spend {account.allowance.dollars_per_day:g} dollars a day, and "
                 f"the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
             )
         self.remaining -= taken

@@ -1,7 +1,6 @@
 """Serves agents by the Model Context Protocol (extra [mcp]): tools that ask and search, and passages as resources."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -22,6 +21,7 @@ from quorum.evaluation.shown.headline import list_sources
 from quorum.evaluation.shown.public_result import make_public_passage
 from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
+from quorum.serving.access import Access
 from quorum.serving.access_control import AccessControl, App
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.client import LOCAL, Client
@@ -72,7 +72,7 @@ def make_mcp(service: Service) -> Any:
     return server
 
 
-def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
+def make_mcp_app(service: Service, access: Access, port: int) -> App:
     """The MCP server over streamable HTTP at /mcp, behind the same access control as the API.
 
     port: unused; `run_server` gives it to every application that it serves beside the API.
@@ -82,7 +82,7 @@ def make_mcp_app(service: Service, tokens: Sequence[str], port: int) -> App:
     app: App = make_mcp(service).streamable_http_app(
         transport_security=security, session_idle_timeout=SESSION_IDLE_SECONDS
     )
-    return AccessControl(app, tokens)
+    return AccessControl(app, access)
 
 
 class Tools:

@@ -1,17 +1,20 @@
 """Defines what a client may choose: a method, a collection, settings. The server decides everything else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from quorum.cascades.written_cascade import is_written_cascade, split_steps
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
+from quorum.core.files import escape_name
 from quorum.core.where import conjoin, parse_where
 from quorum.graphs.catalogue import DEFAULT_METHOD, Method, list_methods
 from quorum.graphs.written import make_written_method
+from quorum.serving.client import Client
 from quorum.serving.errors import Refusal
+from quorum.serving.named_tokens import NamedToken
 from quorum.serving.served_methods import ServedCascade
 
 ALLOWED_SETTINGS = (
@@ -62,20 +65,46 @@ class ServedModel:
 
 @dataclass(frozen=True)
 class Permissions:
-    """What clients may choose besides the server's own collection and model.
+    """What clients may choose besides the server's own collection and model: all of them, or one (see `of`).
 
     server_context: the server's settings; collections: their names, or None for every collection of the store;
     models: chat models as in --model, for example openai:gpt-4o-mini; cascades: by the name that clients use.
+    token_collections, token_methods: of these, what one client's token allows; None for all.
     """
 
     server_context: Context
     collections: tuple[str, ...] | None = ()
     models: tuple[str, ...] = ()
     cascades: Mapping[str, ServedCascade] = field(default_factory=dict)
+    token_collections: tuple[str, ...] | None = None
+    token_methods: tuple[str, ...] | None = None
+
+    def of(self, client: Client) -> "Permissions":
+        """What one client may choose. Its token narrows what the server serves, and never widens it: the filter of the
+        token is part of the server's filter, which no request can take away.
+
+        Whoever handles a request asks for this anew, and passes it on; nothing keeps it between requests.
+        """
+        token = client.token
+        if token is None:
+            return self
+        context = replace(self.server_context, where=conjoin(self.server_context.where, token.where))
+        return replace(
+            self, server_context=context, token_collections=token.collections, token_methods=token.methods
+        )
 
     def list_methods(self) -> dict[str, Method]:
         """The methods that clients may choose, by name: Quorum's own, those of installed packages, cascades."""
-        return list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
+        methods = list_methods() | {name: cascade.method for name, cascade in self.cascades.items()}
+        if self.token_methods is None:
+            return methods
+        return {name: method for name, method in methods.items() if name in self.token_methods}
+
+    @property
+    def default_method(self) -> str:
+        """The method of a request that names none."""
+        methods = self.list_methods()
+        return DEFAULT_METHOD if DEFAULT_METHOD in methods else next(iter(methods), DEFAULT_METHOD)
 
     def find_method(self, name: str) -> Method | None:
         """The method of that name that clients may choose: one of the list, or a cascade of listed methods that the
@@ -87,6 +116,8 @@ class Permissions:
         if name in methods or not is_written_cascade(name):
             return methods.get(name)
         for step in split_steps(name):
+            if self.token_methods is not None and step.method not in methods:
+                return None
             for setting, value in step.settings.items():
                 self.read_setting(setting, value)
         return make_written_method(name)
@@ -110,12 +141,23 @@ class Permissions:
         from quorum.retrievers.collections import list_collections
 
         others = list_collections(self.server_context.store) if self.collections is None else self.collections
-        own_collection = self.find_own_collection()
-        return list(dict.fromkeys([*([own_collection] if own_collection else []), *others]))
+        own_collection = self.find_servers_collection()
+        names = dict.fromkeys([*([own_collection] if own_collection else []), *others])
+        return [name for name in names if self.token_collections is None or name in self.token_collections]
 
     def find_own_collection(self) -> str | None:
-        """The server's own collection: the one that its owner named, else the store's only one, as it is now; None if
-        the store holds several. This may read the store, so async callers run it in a thread.
+        """The collection of a request that names none: the server's own, or the only one that the client's token allows;
+        None if there are several. This may read the store, so async callers run it in a thread.
+        """
+        own_collection = self.find_servers_collection()
+        if self.token_collections is None or own_collection in self.token_collections:
+            return own_collection
+        names = self.list_collections()
+        return names[0] if len(names) == 1 else None
+
+    def find_servers_collection(self) -> str | None:
+        """The collection that the server's owner named, else the store's only one, as it is now; None if the store
+        holds several. This may read the store, so async callers run it in a thread.
         """
         from quorum.retrievers.choose_collection import list_choices
         from quorum.retrievers.collection_names import SAMPLE
@@ -126,18 +168,6 @@ class Permissions:
             return SAMPLE  # a name only: the retriever searches elsewhere
         names = list_choices(self.server_context.store)
         return names[0] if len(names) == 1 else None
-
-    def list_models(self) -> list[ServedModel]:
-        """Every method, as METHOD (over the server's own collection, if it has one) and as METHOD@COLLECTION.
-
-        It reads the store, so async callers run it in a thread.
-        """
-        collections = self.list_collections()
-        own_collection, methods = self.find_own_collection(), self.list_methods()
-        models_on_own_collection = [ServedModel(name, name, own_collection) for name in methods if own_collection]
-        return models_on_own_collection + [
-            ServedModel(f"{method}@{name}", method, name) for method in methods for name in collections
-        ]
 
     def find_model(self, id_: Any) -> ServedModel:
         """The model with this id. Raises `Refusal` (404) if there is no such model for clients.
@@ -157,7 +187,11 @@ class Permissions:
             if not collection:
                 return ServedModel(str(id_), method, self.get_own_collection())
         raise Refusal(
-            404, f"There is no model {str(id_)[:100]!r}; GET /v1/models lists them.", "model_not_found", param="model"
+            404,
+            f"There is no model {str(id_)[:100]!r}; GET /v1/methods and /v1/collections list what a model, "
+            "METHOD@COLLECTION, is made of.",
+            "model_not_found",
+            param="model",
         )
 
     def get_own_collection(self) -> str:
@@ -166,10 +200,30 @@ class Permissions:
         if own_collection is not None:
             return own_collection
         if names := self.list_collections():
-            remedy = f"write METHOD@COLLECTION, for example {DEFAULT_METHOD}@{names[0]}"
-        else:
-            remedy = "ask whoever runs the server to name one: --collection NAME"
-        raise Refusal(400, f"This server has several collections; {remedy}.", "collection_not_chosen", param="model")
+            remedy = f"write METHOD@COLLECTION, for example {self.default_method}@{names[0]}"
+            raise Refusal(400, f"This server has several collections; {remedy}.", "collection_not_chosen", param="model")
+        message = (
+            "Your token allows no collection of this server; ask whoever runs it."
+            if self.token_collections is not None
+            else "This server has several collections; ask whoever runs the server to name one: --collection NAME."
+        )
+        raise Refusal(400, message, "collection_not_chosen", param="model")
+
+    def check_names(self, tokens: Sequence[NamedToken], file: str) -> None:
+        """Raise `SetupError` for a token that allows a collection or a method that this server does not serve.
+
+        Only the server's owner sees the message. This reads the store.
+        """
+        served = {"collections": self.list_collections(), "methods": [*self.list_methods()]}
+        for kind, names in served.items():
+            for token in tokens:
+                unknown = next((name for name in getattr(token, kind) or () if name not in names), None)
+                if unknown is not None:
+                    advice = " (--collections NAMES serves more)" if kind == "collections" else ""
+                    raise SetupError(
+                        f"The token file {escape_name(file)} names {unknown!r} among the {kind} of {token.name!r}, which "
+                        f"this server does not serve; it serves: {', '.join(names) or 'none'}{advice}."
+                    )
 
     def make_context(self, served_model: ServedModel, client_settings: Mapping[str, Any]) -> Context:
         """The server's settings, overridden by a client's. Raises `Refusal` for a forbidden or invalid setting."""

@@ -25,7 +25,7 @@ class RequestedCollections:
     async def find(self, request: Request) -> str:
         """The collection of the path. Raises `Refusal` (404) unless the client may ask it."""
         name = str(request.path_params["collection"])
-        if name not in await asyncio.to_thread(self.permissions.list_collections):
+        if name not in await asyncio.to_thread(self.permissions.of(request.state.client).list_collections):
             message = f"There is no collection {name[:100]!r}; GET /v1/collections lists them."
             raise Refusal(404, message, "collection_not_found")
         return name

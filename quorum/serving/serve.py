@@ -1,7 +1,7 @@
 """Runs the server in one process: the API and, if the caller gives one, the page or the MCP server."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,24 +9,28 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Prices, find_model
 from quorum.models.rerankers import get_reranking_model
+from quorum.serving.access import Access, TokenFile
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
 from quorum.serving.limits import Limits
+from quorum.serving.named_tokens import NamedToken
+from quorum.serving.other_origins import check_origins
 from quorum.serving.permissions import Permissions
 from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
 from quorum.serving.watched import Watches, WatchOptions
 
 STOP_SECONDS = 10  # how long answers in progress may still take when the server is stopped
-MakeOtherApp = Callable[[Service, Sequence[str], int], App]  # takes the service, the tokens and the port
+MakeOtherApp = Callable[[Service, Access, int], App]  # takes the service, who may ask, and the port
 
 
 @dataclass(frozen=True)
 class Options:
     """What clients may do.
 
-    access_tokens: the keys of the API; visitors of the page need the first one. collections: the names of the
+    access_tokens: the keys of the API; the first one is the owner's, and opens the page. token_file: with the names of
+    a team, their tokens' hashes and what each may ask; origins: of other sites whose pages may ask. collections: the names of the
     collections that clients may choose besides the server's own, or None for all; models: the specs of the models that
     they may choose besides the server's own. questions_per_minute, dollars_per_day: the limits of each client, None for
     no limit; prices: a file with prices of models.
@@ -36,6 +40,8 @@ class Options:
     """
 
     access_tokens: tuple[str, ...] = ()
+    token_file: Path | None = None
+    origins: tuple[str, ...] = ()
     collections: tuple[str, ...] | None = ()
     models: tuple[str, ...] = ()
     questions_per_minute: int | None = None
@@ -62,7 +68,8 @@ def serve(
     for a collection that does not exist, an invalid model spec, price file or cascade, and a limit in dollars if a
     model has no price.
     """
-    tokens = check_tokens(host, options.access_tokens)
+    has_token_file = options.token_file is not None
+    options = replace(options, access_tokens=check_tokens(host, options.access_tokens, has_token_file=has_token_file))
     prices = check_options_and_get_prices(server_context, options)
     server_socket = open_listening_socket(host, port)
     import uvicorn
@@ -71,7 +78,7 @@ def serve(
 
     port = int(server_socket.getsockname()[1])
     config = uvicorn.Config(
-        make_server_app(server_context, options, tokens, prices, make_other_app, port),
+        make_server_app(server_context, options, prices, make_other_app, port),
         http=PatientProtocol,
         log_level="warning",
         access_log=False,
@@ -90,15 +97,15 @@ def serve(
 def make_server_app(
     server_context: Context,
     options: Options,
-    tokens: Sequence[str],
     prices: Prices,
     make_other_app: MakeOtherApp | None = None,
     port: int = 0,
 ) -> Any:
     """One application that serves the API and, if there is one, the other application."""
     service = make_service(server_context, options, prices)
-    other_app = None if make_other_app is None else make_other_app(service, tokens, port)
-    return split_paths(make_app(service, tokens, forget_files=options.forget_files), other_app)
+    access = make_access(service, options)
+    other_app = None if make_other_app is None else make_other_app(service, access, port)
+    return split_paths(make_app(service, access, forget_files=options.forget_files), other_app)
 
 
 def make_service(server_context: Context, options: Options, prices: Prices) -> Service:
@@ -111,6 +118,24 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
     watches = Watches(options.watch, server_context) if options.watch.targets else None
     return Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices, watches)
+
+
+def make_access(service: Service, options: Options) -> Access:
+    """Who may ask. Raises `SetupError` for a token file that is missing, malformed, or names what is not served."""
+    origins = check_origins(options.origins)
+    if options.token_file is None:
+        return Access(options.access_tokens, origins=origins)
+
+    def check_token(token: NamedToken) -> None:
+        if token.limits.dollars_per_day is not None:
+            permissions, place = service.permissions, f"The token of {token.name!r} has dollars_per_day"
+            check_prices(permissions.server_context, permissions.models, service.prices, place)
+            check_cascade_prices(permissions.server_context, permissions.cascades, service.prices, place)
+
+    def check_names(tokens: Sequence[NamedToken]) -> None:
+        service.permissions.check_names(tokens, str(options.token_file))
+
+    return Access(options.access_tokens, TokenFile(options.token_file, check_token, check_names), origins)
 
 
 def check_options_and_get_prices(server_context: Context, options: Options) -> Prices:
@@ -152,7 +177,9 @@ def check_models(models: Sequence[str]) -> None:
         read_spec(model)
 
 
-def check_prices(server_context: Context, models: Sequence[str], prices: Prices) -> None:
+def check_prices(
+    server_context: Context, models: Sequence[str], prices: Prices, place: str = "--dollars-per-day is given"
+) -> None:
     """Raise `SetupError` if an allowed model has no price, without which dollars cannot be limited."""
     allowed_models = [
         server_context.model,
@@ -164,12 +191,17 @@ def check_prices(server_context: Context, models: Sequence[str], prices: Prices)
     unpriced_model = next((model for model in allowed_models if prices.find_price(model) is None), None)
     if unpriced_model is not None:
         raise SetupError(
-            f"--dollars-per-day is given, but the model {unpriced_model!r} has no price; write its price into a "
+            f"{place}, but the model {unpriced_model!r} has no price; write its price into a "
             "table and give the table with --prices FILE."
         )
 
 
-def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedCascade], prices: Prices) -> None:
+def check_cascade_prices(
+    server_context: Context,
+    cascades: Mapping[str, ServedCascade],
+    prices: Prices,
+    place: str = "--dollars-per-day is given",
+) -> None:
     """Raise `SetupError` if a model or system of a cascade has no price, without which dollars cannot be limited."""
     for name, served_cascade in cascades.items():
         column = served_cascade.make_column(server_context, prices)
@@ -179,7 +211,7 @@ def check_cascade_prices(server_context: Context, cascades: Mapping[str, ServedC
             unpriced_models = [model for model in models if prices.find_price(model) is None]
             if unpriced_models:
                 raise SetupError(
-                    f"--dollars-per-day is given, but {unpriced_models[0]!r}, which the stage {stage.name!r} of the "
+                    f"{place}, but {unpriced_models[0]!r}, which the stage {stage.name!r} of the "
                     f"cascade {name!r} uses, has no price; write its price into a table and give the table with "
                     "--prices FILE."
                 )

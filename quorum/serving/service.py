@@ -23,7 +23,7 @@ from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.cost_bounds import bound_call, bound_request
 from quorum.serving.errors import Refusal
-from quorum.serving.limits import Limits
+from quorum.serving.limits import Limits, Reservation
 from quorum.serving.metrics import Metrics
 from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.replies import ServedAnswer, make_served_answer
@@ -82,8 +82,9 @@ class Service:
 
     async def accept(self, chat: ChatRequest, client: Client) -> Job:
         """Check a request and return the job that it asks for. Raises `Refusal` if it is not allowed."""
-        served_model = await asyncio.to_thread(self.permissions.find_model, chat.model)
-        context = self.permissions.make_context(served_model, chat.settings)
+        permissions = self.permissions.of(client)
+        served_model = await asyncio.to_thread(permissions.find_model, chat.model)
+        context = permissions.make_context(served_model, chat.settings)
         side_task_kind = find_task_kind(chat.messages)
         question = read_question(chat.messages) if side_task_kind is None else find_last_user_message(chat.messages)
         if len(question) > LONGEST_MESSAGE:
@@ -100,15 +101,21 @@ class Service:
         that finish, pieces of the answer.
         """
         is_side_task = job.side_task_kind is not None
-        reservation = self.limits.begin(job.client.id, is_side_task=is_side_task, bound=self.bound_cost(job))
+        reservation = self.begin(job.client, is_side_task=is_side_task, bound=self.bound_cost(job))
         spending, started_at = Spending(reservation, self.prices), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
         return task
 
+    def begin(self, client: Client, *, is_side_task: bool = False, bound: float = 0.0) -> Reservation:
+        """Count the start of a request of a client. Raises `Refusal` (429) beyond its limits."""
+        own = None if client.token is None else client.token.limits
+        return self.limits.begin(client.id, is_side_task=is_side_task, bound=bound, own=own)
+
     def bound_cost(self, job: Job) -> float:
         """The most dollars that a job may cost; 0 if dollars are not limited."""
-        if self.limits.dollars_per_day is None:
+        own = None if job.client.token is None else job.client.token.limits
+        if self.limits.find_allowance(own).dollars_per_day is None:
             return 0.0
         if job.side_task_kind is not None:
             return bound_call(self.prices, str(job.context.model), job.question)

@@ -9,7 +9,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.files import escape_name
-from quorum.core.where import format_where
+from quorum.core.where import Where, format_where
 from quorum.documents.places import make_document_id
 from quorum.retrievers.choose_collection import locate_collection
 from quorum.retrievers.manage_documents import Document, list_documents
@@ -25,7 +25,7 @@ class DocumentLists:
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.lists: OrderedDict[tuple[str, str], list[Document]] = OrderedDict()
+        self.lists: OrderedDict[tuple[str, str, str | None], list[Document]] = OrderedDict()
 
     def locate(self, collection: str) -> str:
         """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
@@ -35,20 +35,20 @@ class DocumentLists:
         """Who made a collection, as in `CollectionSummary.made_for`. The call blocks."""
         return open_store(self.locate(collection)).fetch_info(collection).made_for
 
-    def list(self, collection: str) -> Sequence[Document]:
-        """The documents of a collection that pass the server's filter. The call blocks."""
-        store = self.locate(collection)
-        key = (collection, open_store(store).fetch_revised_info(collection).revision)
+    def list(self, collection: str, where: Where) -> Sequence[Document]:
+        """The documents of a collection that pass a client's filter. The call blocks."""
+        store, text = self.locate(collection), format_where(where)
+        key = (collection, open_store(store).fetch_revised_info(collection).revision, text)
         if key not in self.lists:
-            found = list_documents(collection, store, format_where(self.context.where))
+            found = list_documents(collection, store, text)
             self.lists[key] = found
             while len(self.lists) > MOST_LISTS:
                 self.lists.popitem(last=False)
         return self.lists[key]
 
-    def find(self, collection: str, id_: str) -> Document:
-        """A document. Raises `Refusal` (404). The call blocks."""
-        for document in self.list(collection):
+    def find(self, collection: str, id_: str, where: Where) -> Document:
+        """A document that passes a client's filter. Raises `Refusal` (404). The call blocks."""
+        for document in self.list(collection, where):
             if make_document_id(document.name) == id_:
                 return document
         message = f"The collection {collection!r} has no document {id_[:40]!r}; list its documents."

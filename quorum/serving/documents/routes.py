@@ -15,10 +15,11 @@ from starlette.routing import Route
 
 from quorum.core.errors import QuorumError
 from quorum.core.files import escape_name
+from quorum.core.where import Where
 from quorum.documents.document import Unreadable
 from quorum.documents.page_picture import LONGEST_MARK, Picture, draw_page
 from quorum.retrievers.collection_names import SAMPLE, check_own_collection_name
-from quorum.retrievers.manage_documents import remove_document
+from quorum.retrievers.manage_documents import Document, remove_document
 from quorum.retrievers.originals import find_kept_file, split_upload
 from quorum.serving.access_control import LARGEST_UPLOAD
 from quorum.serving.chat_request import make_field_refusal
@@ -75,12 +76,21 @@ class DocumentRoutes:
     async def list_documents(self, request: Request) -> Response:
         """The documents of a collection: first the files that could not be read, then the others by name."""
         name = await self.requested.find(request)
-        documents = await asyncio.to_thread(self.describe_all, name)
+        documents = await asyncio.to_thread(self.describe_all, name, self.get_filter(request))
         failures = await asyncio.to_thread(self.list_failures, name) if request.state.client.is_owner else []
         return JSONResponse({"object": "list", "data": [*failures, *documents]})
 
-    def describe_all(self, name: str) -> list[dict[str, Any]]:
-        described = [self.lists.describe(name, document) for document in self.lists.list(name)]
+    def get_filter(self, request: Request) -> Where:
+        """What the client's searches find at most: the documents that it may read."""
+        return self.permissions.of(request.state.client).server_context.where
+
+    async def find_document(self, request: Request, name: str) -> Document:
+        """The document of the path. Raises `Refusal` (404) unless the client may read it."""
+        id_, where = str(request.path_params["id"]), self.get_filter(request)
+        return await asyncio.to_thread(self.lists.find, name, id_, where)
+
+    def describe_all(self, name: str, where: Where) -> list[dict[str, Any]]:
+        described = [self.lists.describe(name, document) for document in self.lists.list(name, where)]
         return sorted(described, key=lambda document: (document["path"] or document["name"]).casefold())
 
     def list_failures(self, name: str) -> list[dict[str, Any]]:
@@ -143,16 +153,16 @@ class DocumentRoutes:
         name, id_ = await self.requested.find(request), str(request.path_params["id"])
         await self.check_may_change(name)
         self.uploads.check_not_live(name)
-        document = await asyncio.to_thread(self.lists.find, name, id_)
+        document = await self.find_document(request, name)
         await asyncio.to_thread(remove_document, name, document.name, self.permissions.server_context.store)
         return JSONResponse({"id": id_, "object": "document", "deleted": True})
 
     async def index_again(self, request: Request) -> Response:
         """Index the kept file of an upload anew."""
         self.requested.check_owner(request)
-        name, id_ = await self.requested.find(request), str(request.path_params["id"])
+        name = await self.requested.find(request)
         await self.check_may_change(name)
-        document = await asyncio.to_thread(self.lists.find, name, id_)
+        document = await self.find_document(request, name)
         kept = find_kept_file(self.permissions.server_context.store, document.name)
         parts = split_upload(document.name)
         if kept is None or parts is None or not await asyncio.to_thread(kept.is_file):
@@ -168,7 +178,7 @@ class DocumentRoutes:
     async def send_original(self, request: Request) -> Response:
         """The original, to be saved. Only a PDF has its type, and with inline=1 a browser shows it in place."""
         name = await self.requested.find(request)
-        document = await asyncio.to_thread(self.lists.find, name, str(request.path_params["id"]))
+        document = await self.find_document(request, name)
         file = await asyncio.to_thread(self.lists.open, name, document)
         is_pdf = document.name.lower().endswith(".pdf")
         is_inline = is_pdf and request.query_params.get("inline") in ("1", "true")
@@ -190,7 +200,7 @@ class DocumentRoutes:
         )
         if len(mark) > LONGEST_MARK:
             raise make_field_refusal("mark", f"at most {LONGEST_MARK:,} characters")
-        document = await asyncio.to_thread(self.lists.find, name, str(request.path_params["id"]))
+        document = await self.find_document(request, name)
         title = document.place
         if not document.name.lower().endswith(".pdf"):
             raise Refusal(404, f"{title} is no PDF, so it has no pages to draw; open the original.", "no_pages")

@@ -49,8 +49,8 @@ class RunRequest:
         return fields | {name: value for name, value in optional.items() if value}
 
 
-def read_request(body: Any) -> RunRequest:
-    """The request in a body. Raises a `Refusal` that names the field that is wrong."""
+def read_request(body: Any, default_method: str = DEFAULT_METHOD) -> RunRequest:
+    """The request in a body. default_method: if it names none. Raises a `Refusal` that names the field that is wrong."""
     fields = body if isinstance(body, dict) else {}
     unknown_field = next((name for name in fields if name not in FIELDS), None)
     if unknown_field is not None:
@@ -58,7 +58,7 @@ def read_request(body: Any) -> RunRequest:
     question, methods, settings = fields.get("question"), fields.get("methods"), fields.get("settings")
     if not isinstance(question, str):
         raise make_field_refusal("question", "a text")
-    methods = [DEFAULT_METHOD] if methods is None else methods
+    methods = [default_method] if methods is None else methods
     if not isinstance(methods, list) or not all(isinstance(method, str) for method in methods):
         raise make_field_refusal(
             "methods", f'a list of methods, such as ["concat", "sure[k=3]"], at most {MAX_METHODS}'

@@ -57,7 +57,8 @@ class RunRoutes:
         return await self.runs.find(request.path_params["id"], request.state.client)
 
     async def ask(self, request: Request) -> Response:
-        run_request = read_request(await read_body(request, "an object with a question"))
+        default_method = self.runs.service.permissions.of(request.state.client).default_method
+        run_request = read_request(await read_body(request, "an object with a question"), default_method)
         saved = await self.runs.start(run_request, request.state.client, request.state.request_id)
         return JSONResponse(self.describe(saved, is_running=True), 201, {"location": f"/v1/runs/{saved.id}"})
 
@@ -72,7 +73,7 @@ class RunRoutes:
     ) -> list[dict[str, Any]]:
         """A client's runs, newest first. only_first: without those that follow another one. The call blocks."""
         found: list[dict[str, Any]] = []
-        for saved in self.runs.folder.list_runs(client.id):
+        for saved in self.runs.list_runs(client):
             is_older = not before or saved.id < before
             if only_first and saved.follows and self.runs.folder.read(saved.follows) is not None:
                 continue
@@ -116,7 +117,7 @@ class RunRoutes:
     async def show_conversation(self, request: Request) -> Response:
         """The run, the runs that it follows, and those that follow one of them, the earliest first."""
         saved = await self.find(request)
-        members = await asyncio.to_thread(self.runs.list_conversation, saved)
+        members = await asyncio.to_thread(self.runs.list_conversation, saved, request.state.client)
         return JSONResponse({"object": "list", "data": [await self.describe_whole(member) for member in members]})
 
     async def list_calls(self, request: Request) -> Response:
@@ -134,7 +135,7 @@ class RunRoutes:
         """The conversation of a run: each of its runs with all events."""
         saved = await self.find(request)
         runs = []
-        for member in await asyncio.to_thread(self.runs.list_conversation, saved):
+        for member in await asyncio.to_thread(self.runs.list_conversation, saved, request.state.client):
             whole = await self.describe_whole(member)
             try:
                 events = await asyncio.to_thread(lambda file: list(file.read_events()), member.file)
@@ -148,7 +149,7 @@ class RunRoutes:
     async def export_markdown(self, request: Request) -> Response:
         """The conversation of a run."""
         saved = await self.find(request)
-        members = await asyncio.to_thread(self.runs.list_conversation, saved)
+        members = await asyncio.to_thread(self.runs.list_conversation, saved, request.state.client)
         turns = [(one.head, list((await self.runs.read_answers(one)).values())) for one in members]
         text = format_markdown(members[0].title, turns)
         return PlainTextResponse(text, media_type="text/markdown", headers=make_download_headers(saved, "md"))

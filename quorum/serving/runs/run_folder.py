@@ -6,7 +6,7 @@ interrupted: whoever reads it first closes it.
 
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -61,8 +61,12 @@ class RunFolder:
         self.heads: dict[str, dict[str, Any]] = {}  # {id: first line}, which never changes
         self.running_ids: set[str] = set()  # of runs in progress in this process
 
-    def create(self, client: str, request: Mapping[str, Any], asked_at: float) -> SavedRun:
-        """Make the file of a new run, which counts as running from now on. Raises OSError."""
+    def create(
+        self, client: str, request: Mapping[str, Any], asked_at: float, reading: Mapping[str, Any] | None = None
+    ) -> SavedRun:
+        """Make the file of a new run, which counts as running from now on. reading: what it may read, if its client may
+        not read all. Raises OSError.
+        """
         self.processes.hold_own()
         moment = datetime.fromtimestamp(asked_at, UTC)
         id_ = f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:06d}{token_hex(4)}"
@@ -72,6 +76,7 @@ class RunFolder:
             "process": self.processes.own_id,
             "asked_at": asked_at,
             "request": dict(request),
+            **({} if reading is None else {"reading": dict(reading)}),
         }
         file = RunFile(self.path / f"{id_}.jsonl")
         self.running_ids.add(id_)
@@ -82,13 +87,14 @@ class RunFolder:
             raise
         return SavedRun(id_, file, head, make_title(str(request["question"])))
 
-    def find(self, id_: str, client: str) -> SavedRun:
-        """A client's run; one that was interrupted is closed. Raises `Refusal` (404) if the client has no such run.
+    def find(self, id_: str, client: str, may_read: Callable[[SavedRun], bool] = lambda run: True) -> SavedRun:
+        """A client's run; one that was interrupted is closed. Raises `Refusal` (404) if the client has no such run, or
+        may no longer read it.
 
         The call blocks.
         """
         run = self.read(id_) if RUN_ID.fullmatch(id_) else None
-        if run is None or run.head["client"] != client:
+        if run is None or run.head["client"] != client or not may_read(run):
             raise Refusal(404, f"There is no run {id_[:40]!r}; GET /v1/runs lists them.", "run_not_found")
         with suppress(OSError, ValueError):
             self.close_if_interrupted(run)

@@ -4,7 +4,7 @@ permissions, limits and metrics.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from quorum.cascades.written_cascade import is_written_cascade, split_steps
 from quorum.core.context import Context
+from quorum.core.where import format_where
 from quorum.models.tracing import copy_without_secrets
 from quorum.serving.chat_request import make_field_refusal
 from quorum.serving.client import Client
@@ -49,7 +50,7 @@ class RunService:
         self.check_room()
         try:
             saved_request = copy_without_secrets(request.to_json(), hide_passages=False)
-            saved = self.folder.create(client.id, saved_request, time.time())
+            saved = self.folder.create(client.id, saved_request, time.time(), describe_reading(client, jobs))
         except OSError as error:
             message = f"The server cannot save this run ({error.strerror or error}); ask whoever runs it."
             raise Refusal(507, message, "not_saved", "server_error") from None
@@ -121,8 +122,30 @@ class RunService:
             raise Refusal(503, message, "overloaded", "server_error", headers={"retry-after": "2"})
 
     async def find(self, id_: str, client: Client) -> SavedRun:
-        """A client's run. Raises `Refusal` (404)."""
-        return await asyncio.to_thread(self.folder.find, id_, client.id)
+        """A client's run. Raises `Refusal` (404), also for one that read what the client may no longer read."""
+        return await asyncio.to_thread(lambda: self.folder.find(id_, client.id, self.make_filter(client)))
+
+    def list_runs(self, client: Client) -> Iterator[SavedRun]:
+        """The runs that a client may see, newest first. The call blocks."""
+        may_read = self.make_filter(client)
+        return (saved for saved in self.folder.list_runs(client.id) if may_read(saved))
+
+    def make_filter(self, client: Client) -> Callable[[SavedRun], bool]:
+        """Whether a client may still read what a run of its has read. The call blocks.
+
+        A run is shown as long as the client's token allows all collections that it asked, under the filter that the
+        token had then: under another one, the run may hold passages that the token no longer lets through.
+        """
+        if client.token is None:
+            return lambda saved: True
+        allowed, where = set(self.service.permissions.of(client).list_collections()), format_where(client.token.where)
+
+        def may_read(saved: SavedRun) -> bool:
+            reading = saved.head.get("reading") or {}
+            is_same_filter = where is None or reading.get("where") == where
+            return is_same_filter and "collections" in reading and allowed.issuperset(reading["collections"])
+
+        return may_read
 
     async def read_answers(self, saved: SavedRun) -> dict[str, MethodAnswer]:
         """The answers of a run so far. Raises `Refusal` if its file cannot be read."""
@@ -156,11 +179,11 @@ class RunService:
             id_ = str(saved.head["request"].get("follows", ""))
         return turns
 
-    def list_conversation(self, saved: SavedRun) -> list[SavedRun]:
+    def list_conversation(self, saved: SavedRun, client: Client) -> list[SavedRun]:
         """The runs of a conversation, in the order in which they were asked: the first question, and all that follow
         it or one another. saved: any of them. The call blocks.
         """
-        runs = {run.id: run for run in self.folder.list_runs(saved.head["client"])}
+        runs = {run.id: run for run in self.list_runs(client)}
         first, seen = saved, {saved.id}
         while (earlier := runs.get(first.follows)) is not None and earlier.id not in seen:
             first = earlier
@@ -234,6 +257,14 @@ class RunService:
 
         async for line in follow_file(saved.file, after, find_change):
             yield line
+
+
+def describe_reading(client: Client, jobs: Mapping[str, Job]) -> dict[str, Any] | None:
+    """What a run of a named client may read: collections, and the filter of the client's token."""
+    if client.token is None:
+        return None
+    collections = sorted({job.served_model.collection for job in jobs.values()})
+    return {"collections": collections, "where": format_where(client.token.where)}
 
 
 def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[dict[str, str]]:
