@@ -78,9 +78,7 @@ def serve_api(server_context: Context, *, make_other_app: MakeOtherApp | None = 
     server_socket = open_listening_socket("127.0.0.1", 0)  # clients can connect before the server runs
     server_options = Options(**options)
     config = uvicorn.Config(
-        make_server_app(
-            server_context, server_options, server_options.access_tokens, Prices(server_options.prices), make_other_app
-        ),
+        make_server_app(server_context, server_options, Prices(server_options.prices), make_other_app),
         log_level="warning",
         access_log=False,
         lifespan="off" if make_other_app is None else "on",

@@ -37,6 +37,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
     "Serve": {
         "serve": ("serve", "serve", "The page, and a server that OpenAI's clients can ask."),
+        "token": ("token", "app", "The tokens of a team: who may ask a server, and what."),
         "mcp": ("mcp", "mcp", "Let agents ask and search, by the Model Context Protocol."),
         "watch": ("watch", "watch", "Is what was promised of the served answers still kept?"),
         "label": ("label", "label", "Say which of the watched answers are right."),

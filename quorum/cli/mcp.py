@@ -13,8 +13,10 @@ from quorum.cli.server_options import (
     Host,
     ModelPrices,
     MoreCollections,
+    Origins,
     Port,
     QuestionsPerMinute,
+    TokenFileOption,
     Tokens,
     make_server_options,
 )
@@ -34,6 +36,8 @@ def mcp(
     host: Host = "127.0.0.1",
     port: Port = 8766,
     token: Tokens = None,
+    token_file: TokenFileOption = None,
+    allow_origin: Origins = None,
     collection: FirstCollection = None,
     collections: MoreCollections = "",
     model: Model = None,
@@ -69,6 +73,8 @@ def mcp(
         prices,
         cascade_files,
         own_systems,
+        token_file=token_file,
+        origins=allow_origin,
     )
     context = read_context(
         settings,

@@ -15,9 +15,11 @@ from quorum.cli.server_options import (
     LabelShare,
     ModelPrices,
     MoreCollections,
+    Origins,
     Port,
     QuestionsPerMinute,
     ScoreAtLeast,
+    TokenFileOption,
     Tokens,
     WatchTargets,
     make_server_options,
@@ -33,6 +35,8 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8765,
     token: Tokens = None,
+    token_file: TokenFileOption = None,
+    allow_origin: Origins = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API without the page.")] = False,
     forget_files: Annotated[
         bool, typer.Option("--forget-files", help="Do not keep the files of uploads when they have been indexed.")
@@ -76,6 +80,8 @@ def serve(
         prices,
         cascade_files,
         own_systems,
+        token_file=token_file,
+        origins=allow_origin,
         forget_files=forget_files,
         watch=watch,
         score_at_least=score_at_least,
@@ -107,7 +113,7 @@ def allow_own_collections(options: "Options", collections: str, context: "Contex
     """The options of a page with every collection allowed, if the server has no token, so that it serves this machine's
     own user alone, and neither --collection nor --collections names one.
     """
-    if options.access_tokens or collections or context.collection:
+    if options.access_tokens or options.token_file is not None or collections or context.collection:
         return options
     return replace(options, collections=None)
 

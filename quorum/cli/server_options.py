@@ -14,7 +14,7 @@ ALL_COLLECTIONS = "all"
 Host: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--host", metavar="HOST", help="Address to listen on; --token is needed if other machines can reach it."
+        "--host", metavar="HOST", help="Address to listen on; --token or --tokens is needed if others can reach it."
     ),
 ]
 Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any free port.")]
@@ -26,6 +26,26 @@ Tokens: TypeAlias = Annotated[
         envvar="QUORUM_TOKEN",
         help="Key that clients must send; repeat the option for several keys. The first key also opens the page.",
         show_envvar=True,
+    ),
+]
+TokenFileOption: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--tokens",
+        metavar="FILE",
+        envvar="QUORUM_TOKEN_FILE",
+        help="Token file of a team, which quorum token add makes: names, and what each may ask. It is read again when "
+        "it changes.",
+        show_envvar=True,
+    ),
+]
+Origins: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        help="Site whose pages may ask this server from a browser, such as https://chat.example.org; may be given "
+        "several times.",
     ),
 ]
 FirstCollection: TypeAlias = Annotated[
@@ -54,13 +74,11 @@ AllowedModels: TypeAlias = Annotated[
 ]
 QuestionsPerMinute: TypeAlias = Annotated[
     int | None,
-    typer.Option(
-        "--questions-per-minute", metavar="N", help="Most questions per minute with each key (--token).", min=1
-    ),
+    typer.Option("--questions-per-minute", metavar="N", help="Most questions per minute with each key.", min=1),
 ]
 DollarsPerDay: TypeAlias = Annotated[
     float | None,
-    typer.Option("--dollars-per-day", metavar="X", help="Most dollars per day with each key (--token).", min=0),
+    typer.Option("--dollars-per-day", metavar="X", help="Most dollars per day with each key.", min=0),
 ]
 CascadeFiles: TypeAlias = Annotated[
     list[str] | None,
@@ -104,6 +122,8 @@ def make_server_options(
     cascade_files: list[str] | None = None,
     own_systems: list[str] | None = None,
     *,
+    token_file: Path | None = None,
+    origins: list[str] | None = None,
     forget_files: bool = False,
     watch: list[str] | None = None,
     score_at_least: float | None = None,
@@ -115,13 +135,16 @@ def make_server_options(
     from quorum.evaluation.decisions.recorded_results import read_share
     from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
+    from quorum.serving.other_origins import check_origins
     from quorum.serving.serve import Options
     from quorum.serving.watched import WatchOptions
 
     if score_at_least is not None and not watch:
         raise SetupError("--score-at-least belongs to --watch METHOD; give both, or neither.")
     return Options(
-        access_tokens=check_tokens(host, tokens or ()),
+        access_tokens=check_tokens(host, tokens or (), has_token_file=token_file is not None),
+        token_file=token_file,
+        origins=check_origins(origins or ()),
         collections=None if collections.strip() == ALL_COLLECTIONS else read_names(collections),
         models=read_names(allow_models),
         questions_per_minute=questions_per_minute,

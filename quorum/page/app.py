@@ -1,6 +1,5 @@
 """Creates the page that `quorum serve` serves beside the API: a few files, which ask the API for everything else."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -9,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from quorum.serving.access import Access
 from quorum.serving.guard import App, Guard
 from quorum.serving.service import Service
 
@@ -24,10 +24,10 @@ SENT_FILES = {
 LARGEST_BODY = 1_000_000  # bytes; the page's files are only fetched
 
 
-def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
+def make_page(service: Service, access: Access, port: int) -> App:
     """The page behind a `Guard`, which lets only permitted requests through. port: the server's port.
 
-    Every visitor needs the first of `tokens`; if there are none, only this machine has access.
+    access: who may open it.
     """
 
     async def send_page(request: Request) -> Response:
@@ -50,4 +50,4 @@ def make_page(service: Service, tokens: Sequence[str], port: int) -> App:
 
     routes = [Route("/page/{name}", send_file), *(Route(path, send_page) for path in CLIENT_PATHS)]
     app = Starlette(routes=routes, exception_handlers={HTTPException: explain_missing})
-    return Guard(app, tokens[0] if tokens else None, port=port, max_bytes=LARGEST_BODY)
+    return Guard(app, access, port=port, max_bytes=LARGEST_BODY)

@@ -23,8 +23,8 @@ def is_loopback(host: str) -> bool:
 
 
 def check_address(host: str, token: str | None, *, has_token_file: bool = False) -> str | None:
-    """Return the token. Raises `SetupError` if it is too short, or if it is None, there is no token file, and others can
-    reach the host.
+    """Return the token. Raises `SetupError` if it is too short, or if there is neither a token nor a token file, and
+    others can reach the host.
     """
     if token is not None and len(token) < SHORTEST_TOKEN:
         raise SetupError(
@@ -33,9 +33,8 @@ def check_address(host: str, token: str | None, *, has_token_file: bool = False)
         )
     if token is None and not has_token_file and not is_loopback(host):
         raise SetupError(
-            f"--host {host} lets others reach the server, and no token is given; set QUORUM_TOKEN, or give a token file "
-            "(--tokens FILE, made by quorum token add), or "
-            "leave out --host to stay on this machine."
+            f"--host {host} lets others reach the server, and no token is given; set QUORUM_TOKEN, or give the "
+            "token file that quorum token add made (--tokens FILE), or leave out --host to stay on this machine."
         )
     return token
 

@@ -66,7 +66,7 @@ def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bo
     def wrap(handler: Handler) -> Handler:
         return respond_to_refusals(handler, server_context)
 
-    async def list_models(request: Request) -> Response:
+    async def show_models(request: Request) -> Response:
         permissions = service.permissions.of(request.state.client)
         listed = list_all_models if request.query_params.get("all") in ("1", "true") else list_models
         models, methods = await asyncio.to_thread(listed, permissions), permissions.list_methods()
@@ -106,7 +106,7 @@ def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bo
         return JSONResponse(describe_api(service.permissions.of(request.state.client)))
 
     routes = [
-        Route("/v1/models", wrap(list_models)),
+        Route("/v1/models", wrap(show_models)),
         Route("/v1/models/{model}", wrap(show_model)),
         Route("/v1/chat/completions", wrap(complete), methods=["POST"]),
         Route("/health", show_health),

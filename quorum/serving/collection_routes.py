@@ -72,7 +72,9 @@ class CollectionRoutes:
         return JSONResponse({"object": "list", "data": questions})
 
     def describe(self, name: str, own: str | None, where: Where, *, is_owner: bool) -> dict[str, Any]:
-        """A collection as JSON, as far as it passes the client's filter. state: "ready", "changing" while it is being indexed, or "unreadable"."""
+        """A collection as JSON, as far as it passes the client's filter. state: "ready", "changing" while it is being
+        indexed, or "unreadable".
+        """
         head = {"id": name, "object": "collection", "is_default": name == own}
         try:
             summary = summarize_collection(open_store(self.locate(name)), name)

@@ -69,8 +69,9 @@ class FirstQuestions:
         self.lock = asyncio.Lock()
 
     async def find(self, collection: str, where: Setting = None) -> list[str]:
-        """Up to three questions about the passages that pass a filter; empty if no sentence gives one that the reader answers, or if none was found yet after
-        LONGEST_WAIT, so that no request stays open long. The search then goes on, for the next who asks.
+        """Up to three questions about the passages that pass a filter; empty if no sentence gives one that the reader
+        answers, or if none was found yet after LONGEST_WAIT, so that no request stays open long. The search then goes
+        on, for the next who asks.
         """
         if collection == SAMPLE:
             return SAMPLE_QUESTIONS

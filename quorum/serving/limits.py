@@ -60,17 +60,17 @@ class Limits:
         bound: the most dollars that it may cost; own: the client's own limits, in place of those of all clients. Raises
         `Refusal` (429) beyond the limits.
         """
-        account = self.find_account(client)
-        account.allowance = self.find_allowance(own)
+        account, allowance = self.find_account(client), self.find_allowance(own)
+        account.allowance = allowance
         if not self.has_room(account, bound):
             message = (
-                f"{describe_account_holder(client)} may spend {account.allowance.dollars_per_day:g} dollars a day, of which "
+                f"{describe_account_holder(client)} may spend {allowance.dollars_per_day:g} dollars a day, of which "
                 f"{account.dollars:.4g} are spent and {account.reserved:.4g} kept for requests in progress; this one "
                 f"may cost {bound:.4g}: ask again when these requests have ended, or tomorrow (UTC)."
             )
             raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
-        if account.allowance.questions_per_minute is not None:
-            most_per_minute = account.allowance.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
+        if allowance.questions_per_minute is not None:
+            most_per_minute = allowance.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
             times = account.side_task_times if is_side_task else account.question_times
             admit_request(client, times, most_per_minute, self.clock())
         account.reserved += bound
@@ -129,8 +129,8 @@ class Reservation:
         if not self.limits.has_room(account, bound):
             account.reserved += taken
             raise BudgetSpentError(
-                f"{describe_account_holder(self.client)} may spend {account.allowance.dollars_per_day:g} dollars a day, and "
-                f"the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
+                f"{describe_account_holder(self.client)} may spend {account.allowance.dollars_per_day:g} dollars a "
+                f"day, and the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
             )
         self.remaining -= taken
         self.charged += bound

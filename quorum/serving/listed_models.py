@@ -26,8 +26,9 @@ def list_models(permissions: Permissions) -> list[ServedModel]:
 
 
 def list_all_models(permissions: Permissions) -> list[ServedModel]:
-    """Every method that the client may ask, as METHOD and as METHOD@COLLECTION. It reads the store, as `list_models`."""
-    own, collections, methods = permissions.find_own_collection(), permissions.list_collections(), permissions.list_methods()
+    """Every method that the client may ask, as METHOD and as METHOD@COLLECTION. It reads the store, too."""
+    own, methods = permissions.find_own_collection(), permissions.list_methods()
+    collections = permissions.list_collections()
     return [ServedModel(name, name, own) for name in methods if own] + [
         ServedModel(f"{method}@{name}", method, name) for method in methods for name in collections
     ]

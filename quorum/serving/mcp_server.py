@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
@@ -19,7 +19,6 @@ from quorum.core.state import Passage
 from quorum.core.where import format_where
 from quorum.evaluation.shown.headline import list_sources
 from quorum.evaluation.shown.public_result import make_public_passage
-from quorum.graphs import DEFAULT_METHOD
 from quorum.retrievers import search
 from quorum.serving.access import Access
 from quorum.serving.access_control import AccessControl, App
@@ -28,35 +27,63 @@ from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
-from quorum.serving.permissions import Permissions
+from quorum.serving.mcp_messages import describe_for_agents, find_asked_collection, find_asked_model
+from quorum.serving.mcp_sessions import OwnedSessions
+from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.service import Service
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 SESSION_IDLE_SECONDS = 600.0  # after which a session without a request is closed; its client then opens another
 PASSAGE_ADDRESS = "quorum://{collection}/passages/{passage}"
-Question = Annotated[str, Field(description="The question, complete in itself")]
-Query = Annotated[str, Field(description="What to search for")]
-MethodName = Annotated[str, Field(description="How to answer; the tool `methods` lists the names")]
-CollectionName = Annotated[str | None, Field(description="Where to look; the tool `collections` lists the names")]
+DEFAULT_COUNT = 5  # passages of a search
+
+
+def read_missing(value: Any) -> Any:
+    """None for an argument that says nothing: many agents write null or an empty text for what they leave out."""
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
+Question = Annotated[Text, Field(description="The question, complete in itself")]
+Query = Annotated[Text, Field(description="What to search for")]
+Missing = BeforeValidator(read_missing)
+MethodName = Annotated[
+    str | None, Missing, Field(description="How to answer; the tool `methods` lists the names and the default")
+]
+CollectionName = Annotated[
+    str | None, Missing, Field(description="Where to look; the tool `collections` lists the names")
+]
 Settings = Annotated[
-    dict[str, Any] | None, Field(description='Settings of the method, such as {"k": 10, "where": "year>=2020"}')
+    dict[str, Any] | None,
+    Missing,
+    Field(description='Settings of the method, such as {"k": 10, "where": "year>=2020"}'),
 ]
 WhereText = Annotated[
     str | None,
+    Missing,
     Field(description="Only passages with these metadata, such as 'source=handbook.pdf' or 'year>=2020 and team=HR'"),
 ]
-Count = Annotated[int, Field(description="How many passages at most", ge=1, le=50)]
+Count = Annotated[
+    Annotated[int, Field(ge=1, le=50)] | None,
+    Missing,
+    Field(description=f"How many passages at most; {DEFAULT_COUNT} by default"),
+]
 
 
-def make_mcp(service: Service) -> Any:
+def make_mcp(service: Service, *, has_names: bool = False) -> Any:
     """The MCP server. The descriptions of its tools say what the collections contain when this function is called.
 
-    This function reads the store and blocks meanwhile, so async callers call it in a thread.
+    has_names: clients with different rights use it, so that the descriptions say nothing of the collections: each asks
+    the tool `collections`. This function reads the store and blocks meanwhile, so async callers call it in a thread.
     """
     from quorum import __version__
 
     tools = Tools(service)
-    collections_text = " ".join(f"{name}: {content}" for name, content in tools.describe_collections().items())
+    if has_names:
+        collections_text = "The tool `collections` says what can be asked."
+    else:
+        described = tools.describe_collections(service.permissions)
+        collections_text = " ".join(f"{name}: {content}" for name, content in described.items())
     server: Any = MCPServer(
         "quorum", title="Quorum", version=__version__, instructions=collections_text, log_level="WARNING"
     )
@@ -79,14 +106,15 @@ def make_mcp_app(service: Service, access: Access, port: int) -> App:
     """
     # AccessControl already protects against DNS rebinding.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app: App = make_mcp(service).streamable_http_app(
+    app: App = make_mcp(service, has_names=access.token_file is not None).streamable_http_app(
         transport_security=security, session_idle_timeout=SESSION_IDLE_SECONDS
     )
-    return AccessControl(app, access)
+    return AccessControl(OwnedSessions(app), access)
 
 
 class Tools:
-    """The tools that an agent may call, and the passages that it may read.
+    """The tools that an agent may call, and the passages that it may read. Each call asks for the permissions of its
+    own client: a session may be older than a change of the token file.
 
     If `ask` or `search` fails, it raises a `ToolError`, whose message the agent gets.
     """
@@ -94,22 +122,21 @@ class Tools:
     def __init__(self, service: Service) -> None:
         self.service = service
 
-    @property
-    def permissions(self) -> Permissions:
-        return self.service.permissions
+    def get_permissions(self, call: ToolCall) -> Permissions:
+        """What the client that calls may choose."""
+        return self.service.permissions.of(find_client(call))
 
     async def ask(
         self,
         question: Question,
         call: ToolCall,
-        method: MethodName = DEFAULT_METHOD,
+        method: MethodName = None,
         collection: CollectionName = None,
         settings: Settings = None,
     ) -> CallToolResult:
         """The answer with its sources as text, and the whole result as structured content."""
-        model_name = f"{method}@{collection}" if collection else method
-        chat = ChatRequest(model_name, (Message("user", question),), settings or {})
-        context, finished_nodes = self.permissions.server_context, 0
+        permissions, finished_nodes = self.get_permissions(call), 0
+        context = permissions.server_context
         progress_reports: list[asyncio.Future[None]] = []
 
         def report_progress_to_agent(event: Event) -> None:
@@ -119,6 +146,11 @@ class Tools:
                 progress_reports.append(asyncio.ensure_future(call.report_progress(finished_nodes, None, event.phase)))
 
         try:
+            check_given("question", question)
+            asked = method or permissions.default_method
+            model = await asyncio.to_thread(find_asked_model, permissions, asked, collection)
+            chosen = {name: value for name, value in (settings or {}).items() if value is not None}
+            chat = ChatRequest(model, (Message("user", question),), chosen)
             job = await self.service.accept(chat, find_client(call))
             context, task = job.context, self.service.start(job, report_progress_to_agent)
             try:
@@ -136,17 +168,18 @@ class Tools:
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
     async def search(
-        self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = 5, where: WhereText = None
+        self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = None, where: WhereText = None
     ) -> CallToolResult:
         """The passages that fit the query, best first."""
-        client, context = find_client(call), self.permissions.server_context
+        permissions = self.get_permissions(call)
+        context = permissions.server_context
         try:
+            check_given("query", query)
             query = read_question([Message("user", query)])
-            served_model = await asyncio.to_thread(
-                self.permissions.find_model, f"{DEFAULT_METHOD}@{collection}" if collection else DEFAULT_METHOD
-            )
-            context = self.permissions.make_context(served_model, {"k": k, "where": where})
-            reservation = self.service.limits.begin(client.id)
+            name = await asyncio.to_thread(find_asked_collection, permissions, collection)
+            served_model = ServedModel("", "", name)
+            context = permissions.make_context(served_model, {"k": k or DEFAULT_COUNT, "where": where})
+            reservation = self.service.begin(find_client(call))
             try:
                 passages = await search(query, context)
             finally:
@@ -162,35 +195,37 @@ class Tools:
             structured_content={"passages": [make_public_passage(passage) for passage in passages]},
         )
 
-    async def collections(self) -> dict[str, str]:
+    async def collections(self, call: ToolCall) -> dict[str, str]:
         """By collection name: a sentence about what the collection holds."""
-        return await asyncio.to_thread(self.describe_collections)
+        return await asyncio.to_thread(self.describe_collections, self.get_permissions(call))
 
-    async def methods(self) -> dict[str, dict[str, str]]:
+    async def methods(self, call: ToolCall) -> dict[str, dict[str, str]]:
         """By method name: what the method does, how many model calls it takes, and its paper."""
-        return {
+        permissions = self.get_permissions(call)
+        described = {
             name: {"summary": method.summary, "calls": method.calls, "paper": method.paper}
-            for name, method in self.permissions.list_methods().items()
+            for name, method in permissions.list_methods().items()
         }
+        if permissions.default_method in described:
+            described[permissions.default_method]["default"] = "yes"
+        return described
 
-    async def passage(self, collection: str, passage: str) -> str:
+    async def passage(self, collection: str, passage: str, call: ToolCall) -> str:
         """The title and the text of the passage with the id `passage`."""
         passages: list[Passage] = []
-        if collection in await asyncio.to_thread(self.permissions.list_collections):
-            passages = await asyncio.to_thread(fetch_passages, self.permissions.server_context, collection, [passage])
+        permissions = self.get_permissions(call)
+        if collection in await asyncio.to_thread(permissions.list_collections):
+            passages = await asyncio.to_thread(fetch_passages, permissions.server_context, collection, [passage])
         if not passages:
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
-    def describe_collections(self) -> dict[str, str]:
+    def describe_collections(self, permissions: Permissions) -> dict[str, str]:
         """By collection name: a sentence about what the collection holds.
 
         This method reads the store and blocks meanwhile, so async callers call it in a thread.
         """
-        return {
-            name: describe_collection(self.permissions.server_context, name)
-            for name in self.permissions.list_collections()
-        }
+        return {name: describe_collection(permissions.server_context, name) for name in permissions.list_collections()}
 
 
 def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> list[Passage]:
@@ -208,7 +243,13 @@ def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> 
 def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
     """The error that the agent gets: with a refusal's own message, or with an explanation of any other error."""
     refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
-    return ToolError(refusal.message)
+    return ToolError(describe_for_agents(refusal))
+
+
+def check_given(name: str, text: str) -> None:
+    """Raise `Refusal` for an empty argument that has no default."""
+    if not text.strip():
+        raise Refusal(400, f"The argument `{name}` is empty; give a text.", param=name)
 
 
 def find_client(call: Any) -> Client:

@@ -11,7 +11,7 @@ import math
 import os
 import re
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -19,7 +19,6 @@ from json import JSONDecodeError, dumps
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NoReturn
-from collections.abc import Iterator
 
 from filelock import FileLock, Timeout
 
@@ -96,7 +95,8 @@ def read_named_tokens(path: Path) -> list[NamedToken]:
         content = parse_json(read_regular(path, LARGEST_FILE))
     except FileNotFoundError:
         raise SetupError(
-            f"There is no token file {escape_name(path)}; make it with: quorum token add NAME --tokens {escape_name(path)}"
+            f"There is no token file {escape_name(path)}; make it with: quorum token add NAME "
+            f"--tokens {escape_name(path)}"
         ) from None
     except OSError as error:
         raise explain_os_error(error, f"The token file {escape_name(path)}") from None
@@ -171,7 +171,9 @@ def read_limits(value: Any, place: str, path: Path) -> Allowance:
 
 
 def refuse(path: Path, reason: str) -> NoReturn:
-    raise SetupError(f"The token file {escape_name(path)} does not fit: {reason}; mend it, or make a new one with: quorum token add")
+    raise SetupError(
+        f"The token file {escape_name(path)} does not fit: {reason}; mend it, or make a new one with: quorum token add"
+    )
 
 
 def find_open_mode(path: Path) -> str | None:

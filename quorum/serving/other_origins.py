@@ -16,7 +16,8 @@ from quorum.core.errors import SetupError
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 METHODS = b"GET, POST, PATCH, DELETE"
 READABLE_HEADERS = (
-    b"x-request-id, location, retry-after, content-disposition, quorum-marked, quorum-page, quorum-pages, mcp-session-id"
+    b"x-request-id, location, retry-after, content-disposition, mcp-session-id, "
+    b"quorum-marked, quorum-page, quorum-pages"
 )
 HEADER_NAMES = re.compile(r"[\w!#$%&'*+.^`|~-]+(?:\s*,\s*[\w!#$%&'*+.^`|~-]+)*", re.ASCII)
 LONGEST_HEADER_NAMES = 2000  # characters

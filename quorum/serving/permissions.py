@@ -89,9 +89,7 @@ class Permissions:
         if token is None:
             return self
         context = replace(self.server_context, where=conjoin(self.server_context.where, token.where))
-        return replace(
-            self, server_context=context, token_collections=token.collections, token_methods=token.methods
-        )
+        return replace(self, server_context=context, token_collections=token.collections, token_methods=token.methods)
 
     def list_methods(self) -> dict[str, Method]:
         """The methods that clients may choose, by name: Quorum's own, those of installed packages, cascades."""
@@ -146,8 +144,8 @@ class Permissions:
         return [name for name in names if self.token_collections is None or name in self.token_collections]
 
     def find_own_collection(self) -> str | None:
-        """The collection of a request that names none: the server's own, or the only one that the client's token allows;
-        None if there are several. This may read the store, so async callers run it in a thread.
+        """The collection of a request that names none: the server's own, or the only one that the client's token
+        allows; None if there are several. This may read the store, so async callers run it in a thread.
         """
         own_collection = self.find_servers_collection()
         if self.token_collections is None or own_collection in self.token_collections:
@@ -201,7 +199,9 @@ class Permissions:
             return own_collection
         if names := self.list_collections():
             remedy = f"write METHOD@COLLECTION, for example {self.default_method}@{names[0]}"
-            raise Refusal(400, f"This server has several collections; {remedy}.", "collection_not_chosen", param="model")
+            raise Refusal(
+                400, f"This server has several collections; {remedy}.", "collection_not_chosen", param="model"
+            )
         message = (
             "Your token allows no collection of this server; ask whoever runs it."
             if self.token_collections is not None
@@ -221,8 +221,8 @@ class Permissions:
                 if unknown is not None:
                     advice = " (--collections NAMES serves more)" if kind == "collections" else ""
                     raise SetupError(
-                        f"The token file {escape_name(file)} names {unknown!r} among the {kind} of {token.name!r}, which "
-                        f"this server does not serve; it serves: {', '.join(names) or 'none'}{advice}."
+                        f"The token file {escape_name(file)} names {unknown!r} among the {kind} of {token.name!r}, "
+                        f"which this server does not serve; it serves: {', '.join(names) or 'none'}{advice}."
                     )
 
     def make_context(self, served_model: ServedModel, client_settings: Mapping[str, Any]) -> Context:

@@ -30,10 +30,10 @@ class Options:
     """What clients may do.
 
     access_tokens: the keys of the API; the first one is the owner's, and opens the page. token_file: with the names of
-    a team, their tokens' hashes and what each may ask; origins: of other sites whose pages may ask. collections: the names of the
-    collections that clients may choose besides the server's own, or None for all; models: the specs of the models that
-    they may choose besides the server's own. questions_per_minute, dollars_per_day: the limits of each client, None for
-    no limit; prices: a file with prices of models.
+    a team, their tokens' hashes and what each may ask; origins: of other sites whose pages may ask. collections: the
+    names of the collections that clients may choose besides the server's own, or None for all; models: the specs of the
+    models that they may choose besides the server's own. questions_per_minute, dollars_per_day: the limits of each
+    client, None for no limit; prices: a file with prices of models.
     cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
     own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask. forget_files: the originals of
     uploads are not kept. watch: the promises of the answers that are watched.

@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
+from quorum.serving.access import Access
 from quorum.serving.address import check_address, is_loopback
-from quorum.serving.guard import Guard, derive_cookie
+from quorum.serving.guard import Guard
+from quorum.serving.named_tokens import derive_cookie
 
 TOKEN = "a-token-of-some-length"
 
@@ -55,7 +57,7 @@ async def send_request(
     all_headers = {"host": "localhost:8765"} | (headers or {})
     pairs = [(name.encode(), value.encode()) for name, value in all_headers.items()]
     scope = {"type": kind, "path": path, "query_string": query.encode(), "headers": pairs}
-    await Guard(serve_page, token, port=8765, max_bytes=10)(scope, receive, send)
+    await Guard(serve_page, Access([token] if token else []), port=8765, max_bytes=10)(scope, receive, send)
     if kind == "websocket":
         return (101 if sent_messages[0]["type"] == "websocket.accept" else 403), {}, ""
     reply_headers = {name.decode(): value.decode() for name, value in sent_messages[0]["headers"]}
@@ -167,7 +169,7 @@ async def test_a_client_that_disconnects_early_is_no_error() -> None:
             pass
 
         scope = {"type": "http", "path": "/", "query_string": b"", "headers": [(b"host", b"localhost:8765")]}
-        await Guard(app, None, port=8765, max_bytes=10)(scope, receive, send)
+        await Guard(app, Access(), port=8765, max_bytes=10)(scope, receive, send)
 
     await visit(late_app)
     for app, error in ((silent_app, "No response"), (broken_app, "broken")):

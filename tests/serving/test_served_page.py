@@ -8,7 +8,7 @@ import pytest
 from api_server import Serve
 
 from quorum.page import app
-from quorum.serving.guard import derive_cookie
+from quorum.serving.named_tokens import derive_cookie
 
 TOKEN = "correct-horse-battery"
 FOLDER = Path(app.__file__).parent

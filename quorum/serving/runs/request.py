@@ -50,7 +50,7 @@ class RunRequest:
 
 
 def read_request(body: Any, default_method: str = DEFAULT_METHOD) -> RunRequest:
-    """The request in a body. default_method: if it names none. Raises a `Refusal` that names the field that is wrong."""
+    """The request in a body. default_method: if it names none. Raises a `Refusal` that names the wrong field."""
     fields = body if isinstance(body, dict) else {}
     unknown_field = next((name for name in fields if name not in FIELDS), None)
     if unknown_field is not None:

@@ -73,9 +73,11 @@ class RunRoutes:
     ) -> list[dict[str, Any]]:
         """A client's runs, newest first. only_first: without those that follow another one. The call blocks."""
         found: list[dict[str, Any]] = []
+        may_read = self.runs.make_filter(client)
         for saved in self.runs.list_runs(client):
             is_older = not before or saved.id < before
-            if only_first and saved.follows and self.runs.folder.read(saved.follows) is not None:
+            earlier = self.runs.folder.read(saved.follows) if only_first and saved.follows else None
+            if earlier is not None and may_read(earlier):
                 continue
             if is_older and query in f"{saved.title}\n{saved.question}".casefold():
                 with suppress(OSError, ValueError):

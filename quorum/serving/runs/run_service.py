@@ -217,6 +217,8 @@ class RunService:
         request = check_saved_request(saved.head)
         if method not in request.methods:
             raise make_field_refusal("method", f"one of the run's methods: {', '.join(request.methods)}")
+        if client.token is not None and saved.head["reading"]["where"] != format_where(client.token.where):
+            raise Refusal(409, "What you may read has changed since this run; ask its question again.", "conflict")
         self.check_not_asked(saved, method)
         history = await self.read_history(request, client)
         job = await self.make_job(request, method, client, history[method])
