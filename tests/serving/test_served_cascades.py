@@ -63,7 +63,8 @@ def test_a_cascade_is_a_model_that_asks_the_owners_system(
 ) -> None:
     openai_server.reply("1931")
     api = serve(model="embedded", cascade_files=(f"cheap={write_cascade(system)}",), own_systems={"mine": system})
-    descriptions = {item["id"]: item["description"] for item in api.get("/v1/models").json()["data"]}
+    descriptions = {item["id"]: item["description"] for item in api.get("/v1/models?all=1").json()["data"]}
+    assert "cheap" in [item["id"] for item in api.get("/v1/models").json()["data"]]
     assert descriptions["cheap@towers"] == descriptions["cheap"] == "A cascade: mine (accepted: known), else concat."
     system_result, model_result = (api.ask(question, model="cheap").quorum for question in ("Who built it?", QUESTION))
     assert (system_result["answer"], list(system_result["usage"])) == ("Ada Korn", ["system"])
