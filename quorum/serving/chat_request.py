@@ -1,6 +1,6 @@
 """Reads and checks the body of POST /v1/chat/completions. OpenAI's fields that Quorum does not use are ignored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +63,7 @@ def read_chat(body: Any) -> ChatRequest:
         raise make_field_refusal("stream_options", "an object")
     return ChatRequest(
         model=model,
-        messages=tuple(map(read_message, messages)),
+        messages=read_messages(messages),
         settings={str(name): value for name, value in quorum_fields.items() if name not in QUORUM_FLAGS},
         is_streamed=fields.get("stream") is True,
         wants_usage=options.get("include_usage") is True,
@@ -72,33 +72,39 @@ def read_chat(body: Any) -> ChatRequest:
     )
 
 
-def read_message(value: Any) -> Message:
+def read_messages(values: Sequence[Any]) -> tuple[Message, ...]:
+    """The messages of a chat. Pictures and files of earlier turns are left out: the chat window sends them again with
+    every question. In the last user message, which is the question, they are refused.
+    """
+    roles = [value.get("role") if isinstance(value, dict) else None for value in values]
+    last = max((index for index, role in enumerate(roles) if role == "user"), default=-1)
+    return tuple(read_message(value, is_question=index == last) for index, value in enumerate(values))
+
+
+def read_message(value: Any, *, is_question: bool) -> Message:
     """A message whose content is a text, a list of parts, or empty (for example if an assistant called a tool)."""
     fields = value if isinstance(value, dict) else {}
     role, content = fields.get("role"), fields.get("content")
     if not isinstance(role, str):
         raise make_field_refusal("messages", "messages with a role and a content")
     if isinstance(content, list):
-        content = "\n".join(read_part(part, role) for part in content)
+        texts = [read_part(part, is_question=is_question) for part in content]
+        content = "\n".join(text for text in texts if text is not None)
     if not (content is None or isinstance(content, str)):
         raise make_field_refusal("messages", "messages whose content is a text or a list of parts")
     return Message(role, (content or "").encode("utf-8", "replace").decode())  # lone surrogates become "?"
 
 
-def read_part(value: Any, role: str) -> str:
-    """The text of one part of a message.
-
-    For a part without text, such as a picture or a file, it raises `Refusal` if the message is a user's, and returns ""
-    for any other role.
+def read_part(value: Any, *, is_question: bool) -> str | None:
+    """The text of one part of a message; None for a part without text, such as a picture or a file. Raises `Refusal` if
+    such a part is in the question.
     """
     fields = value if isinstance(value, dict) else {}
     if isinstance(fields.get("text"), str):
         return str(fields["text"])
-    if role == "user":
-        raise Refusal(
-            400, "A user's message has a part without text, such as a picture; send only text.", param="messages"
-        )
-    return ""
+    if is_question:
+        raise Refusal(400, "The question has a part without text, such as a picture; send only text.", param="messages")
+    return None
 
 
 def make_field_refusal(name: str, expected: str) -> Refusal:
