@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from quorum.core.errors import SetupError
+from quorum.core.files import expand_home
 
 if TYPE_CHECKING:
     from quorum.serving.serve import Options
@@ -130,15 +131,18 @@ def make_server_options(
     label_share: str = "5%",
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
-    without a token, or if a token is too short.
+    without a token, if a token is too short, or if the token file cannot be used.
     """
     from quorum.evaluation.decisions.recorded_results import read_share
     from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
+    from quorum.serving.named_tokens import read_named_tokens
     from quorum.serving.other_origins import check_origins
     from quorum.serving.serve import Options
     from quorum.serving.watched import WatchOptions
 
+    if token_file is not None:
+        read_named_tokens(expand_home(token_file))  # a fault is told before the store is opened
     if score_at_least is not None and not watch:
         raise SetupError("--score-at-least belongs to --watch METHOD; give both, or neither.")
     return Options(

@@ -64,3 +64,27 @@ def test_a_first_question_costs_no_further_call(serve: Serve, openai_server: Ope
     openai_server.reply("1931")
     serve().post({"model": "concat", "messages": [MESSAGES[0], MESSAGES[1]]})
     assert len(openai_server.chats()) == 1
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+def test_pictures_of_earlier_turns_are_left_out(serve: Serve, openai_server: OpenAIServer) -> None:
+    """A chat window sends the pictures of earlier questions again with every question."""
+    openai_server.reply(rewrite_or_answer)
+    first = {"role": "user", "content": [{"type": "text", "text": "Where is the Lumen Tower?"}, PICTURE]}
+    only_picture = {"role": "user", "content": [PICTURE]}
+    reply = {"role": "assistant", "content": [{"type": "text", "text": "In Vell."}, {"type": "file", "file": {}}]}
+    messages = [only_picture, first, reply, MESSAGES[-1]]
+    completion = serve().post({"model": "concat", "messages": messages}).json()
+    assert completion["quorum"]["question"] == STAND_ALONE_QUESTION
+    rewriting_prompt = openai_server.chats()[0].text
+    assert "User: Where is the Lumen Tower?\nAssistant: In Vell.\n" in rewriting_prompt
+    assert "base64" not in rewriting_prompt
+
+
+def test_a_picture_in_the_question_is_refused(serve: Serve) -> None:
+    content = [{"type": "text", "text": "What is this?"}, PICTURE]
+    refusal = serve().post({"model": "concat", "messages": [MESSAGES[1], {"role": "user", "content": content}]})
+    assert refusal.status_code == 400
+    assert "The question has a part without text, such as a picture; send only text." in refusal.text
