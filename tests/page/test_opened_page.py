@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 from browser import Page
+from named_clients import TeamFile
 from page_server import ServedPage, serve_page
+
+from quorum import Context, index
 
 TOKEN = "correct-horse-battery"
 READY = "!!document.querySelector('#question') && document.querySelectorAll('.segments label').length === 3"
@@ -54,3 +57,30 @@ def test_the_page_asks_for_its_token_and_a_link_fills_the_box_without_asking(
     assert page.run("document.querySelector('.answer').innerText") == "the travel desk"
     assert page.run("document.querySelectorAll('.table tbody tr').length") == 2
     assert page.errors == []
+
+
+def test_a_member_of_a_team_opens_it_with_a_token_of_their_own(page: Page, tmp_path: Path) -> None:
+    store = tmp_path / ".quorum"
+    for name, text in (("travel", "The travel desk books all train tickets."), ("salaries", "Ada earns 90,000.")):
+        (tmp_path / f"{name}.txt").write_text(text)
+        index(tmp_path / f"{name}.txt", collection=name, context=Context(store=str(store)))
+    file = TeamFile(tmp_path / "tokens.json")
+    token = file.add("alice", collections=("travel",), methods=("concat", "sure"))
+    options = ["--collections", "all", "--tokens", "tokens.json", "--model", "openai:test", "--set", "journal=off"]
+    with serve_page(tmp_path, "--store", str(store), *options) as running:
+        running.model.reply("the travel desk")
+        page.visit(f"{running.url}?token={token}", "document.querySelector('.bar select')?.value === 'travel'")
+        assert page.run("[...document.querySelectorAll('.bar select option')].map((o) => o.value)") == ["travel"]
+        assert "salaries" not in page.run("document.body.innerText")
+        page.errors.clear()  # the page that asks for a token has status 401
+        page.visit(f"{running.url}?q=Who+books+train+tickets%3F", "!!document.querySelector('#question')?.value")
+        page.run("document.querySelector('#question').focus()")
+        page.press("Enter", key_code=13)
+        page.wait_until("document.querySelector('.answer')?.innerText === 'the travel desk'")
+        page.visit(f"{running.url}documents/travel", "!!document.querySelector('.table tbody tr')")
+        assert page.run("document.querySelectorAll('.table tbody tr').length") == 1
+        assert page.run("document.body.innerText.includes('Add files')") is False
+        assert page.errors == []
+        file.revoke("alice")
+        page.visit(running.url, "!!document.querySelector('input[type=password]')")
+        page.errors.clear()

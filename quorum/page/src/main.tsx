@@ -72,5 +72,4 @@ readLink();
 followLinks();
 listenToKeys();
 render(<App />, document.getElementById("root") as HTMLElement);
-void start();
-void startUploads();
+void startUploads(start());

@@ -3,7 +3,7 @@
 import { computed, signal, type Signal } from "@preact/signals";
 import { ApiError, followEvents, send } from "./api";
 import { applyEvent, formatBytes, isOver, shareOf, summarize, type FileView, type UploadEvent, type UploadView } from "./upload_view";
-import { announcement, attempt, choose, isConnectionLost, notice, refreshCollections } from "./state";
+import { announcement, attempt, choose, collections, isConnectionLost, mayMakeCollections, notice, refreshCollections } from "./state";
 
 export interface Dropped {
   file: File;
@@ -60,7 +60,7 @@ let sending: Promise<void> = Promise.resolve();
 /** The documents of a collection, first the files that could not be read. isThere: whether the server has the collection; if
  * no file for it could be read, there are these files alone. */
 export async function listDocuments(collection: string, isThere: boolean): Promise<Document[]> {
-  if (isThere) return ((await (await send("GET", documentsOf(collection))).json()) as { data: Document[] }).data;
+  if (isThere || !mayMakeCollections.value) return ((await (await send("GET", documentsOf(collection))).json()) as { data: Document[] }).data;
   const kept = await listUploads(collection);
   return kept.flatMap((upload) => upload.files.filter((file) => file.outcome && file.outcome !== "indexed").map((file) => describeFailure(upload.id, file)));
 }
@@ -110,8 +110,9 @@ function changed(): void {
   void refreshCollections();
 }
 
-/** Show what is being indexed, and the files that the page was sending when it was left. */
-export async function startUploads(): Promise<void> {
+/** Show what is being indexed, and the files that the page was sending when it was left. started: when the page knows what the
+ * visitor may do; only who may add files may see uploads. */
+export async function startUploads(started: Promise<void>): Promise<void> {
   try {
     unsent.value = JSON.parse(sessionStorage.getItem(UNSENT) ?? "null");
     sessionStorage.removeItem(UNSENT);
@@ -121,6 +122,8 @@ export async function startUploads(): Promise<void> {
   addEventListener("beforeunload", (event) => {
     if (requests.size) event.preventDefault();
   });
+  await started;
+  if (!mayMakeCollections.value && !collections.value?.some((one) => one.may_change)) return;
   const kept = await attempt(() => listUploads());
   for (const upload of kept ?? []) if (["waiting", "indexing"].includes(upload.state)) show(upload);
 }
