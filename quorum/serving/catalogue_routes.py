@@ -98,10 +98,11 @@ class CatalogueRoutes:
         permissions = self.permissions.of(request.state.client)
         collection, allowed = request.query_params.get("collection", ""), permissions.list_methods()
         efforts = {name: [method for method in methods if method in allowed] for name, methods in EFFORTS.items()}
-        efforts, reasons = {name: methods for name, methods in efforts.items() if methods}, dict(EFFORT_REASONS)
-        if not efforts and allowed:  # the client's token allows others only
-            default = permissions.default_method
-            efforts, reasons = {"Careful": [default]}, {"Careful": allowed[default].summary}
+        reasons = dict(EFFORT_REASONS)
+        if not efforts["Careful"] and allowed:  # the client's token allows others only
+            efforts["Careful"] = [permissions.default_method]
+            reasons["Careful"] = allowed[permissions.default_method].summary
+        efforts = {name: methods for name, methods in efforts.items() if methods}
         for name, served in self.permissions.cascades.items():
             if name in allowed and collection and (served.cascade.collection or {}).get("name") == collection:
                 efforts["Careful"], reasons["Careful"] = [name], f"{name}, a cascade that was measured on {collection}"

@@ -73,7 +73,9 @@ def test_a_member_of_a_team_opens_it_with_a_token_of_their_own(page: Page, tmp_p
         assert page.run("[...document.querySelectorAll('.bar select option')].map((o) => o.value)") == ["travel"]
         assert "salaries" not in page.run("document.body.innerText")
         page.errors.clear()  # the page that asks for a token has status 401
-        page.visit(f"{running.url}?q=Who+books+train+tickets%3F", "!!document.querySelector('#question')?.value")
+        page.visit(
+            f"{running.url}?q=Who+books+train+tickets%3F", f"{READY} && !!document.querySelector('#question').value"
+        )
         page.run("document.querySelector('#question').focus()")
         page.press("Enter", key_code=13)
         page.wait_until("document.querySelector('.answer')?.innerText === 'the travel desk'")
