@@ -10,9 +10,18 @@ from quorum.serving.named_tokens import NamedToken, change_token_file, hash_toke
 
 OWNER = "the-key-of-the-owner-of-it"
 OPEN_TEXT = "The Lumen Tower was finished in 1931."
-HIDDEN_TEXT = "The vault of the Lumen Tower opens with the number 7733."
+HIDDEN_TEXT = "The vault of the Lumen Tower opens with 7733. The Hidden Stair was built by Vera Stone."
 PRIVATE_TEXT = "The safe of the Iron Mast opens with the number 4471."
-SECRETS = ("7733", "4471", "Iron Mast", "vault", "hidden.txt", "private", "mast.txt")  # no response holds one of them
+SECRETS = (
+    "7733",
+    "Hidden Stair",
+    "4471",
+    "Iron Mast",
+    "vault",
+    "hidden.txt",
+    "private",
+    "mast.txt",
+)  # no response holds one of them
 
 
 def make_store(folder: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from api_server import Api, Serve, serve_api
+from named_clients import make_store
 from openai_server import OpenAIServer
 
 from quorum import Context, index
@@ -25,6 +26,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file.write_text(json.dumps({"id": name, "title": name.title(), "text": text}) + "\n")
         index(file, collection=name, context=Context(store=str(folder / "store")))
     return folder / "store"
+
+
+@pytest.fixture(scope="session")
+def team_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the collections towers, whose document hidden.txt is not for all, and private."""
+    return make_store(tmp_path_factory.mktemp("team store"))
 
 
 @pytest.fixture
