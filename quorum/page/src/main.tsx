@@ -72,4 +72,5 @@ readLink();
 followLinks();
 listenToKeys();
 render(<App />, document.getElementById("root") as HTMLElement);
-void startUploads(start());
+void start();
+void startUploads();

@@ -1,5 +1,5 @@
 // What the whole page shares: signals that the views read, and the actions that change them.
-import { computed, effect, signal, type Signal } from "@preact/signals";
+import { batch, computed, effect, signal, type Signal } from "@preact/signals";
 import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead, type SettingGroup } from "./api";
 import { apply, describe, empty, type RunView } from "./fold";
 import { nameOf, stepsOf } from "./names";
@@ -105,8 +105,10 @@ export async function attempt<T>(action: () => Promise<T>): Promise<T | undefine
 export async function refreshCollections(): Promise<void> {
   await attempt(async () => {
     const { data, may_make } = await api.listCollections();
-    collections.value = data;
-    mayMakeCollections.value = may_make;
+    batch(() => {
+      collections.value = data;
+      mayMakeCollections.value = may_make;
+    });
   });
 }
 

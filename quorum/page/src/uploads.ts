@@ -1,6 +1,6 @@
 // Uploads: files on their way to the server, and what it makes of each. The server keeps their events, so that a page which
 // is loaded anew shows them as they are.
-import { computed, signal, type Signal } from "@preact/signals";
+import { computed, effect, signal, type Signal } from "@preact/signals";
 import { ApiError, followEvents, send } from "./api";
 import { applyEvent, formatBytes, isOver, shareOf, summarize, type FileView, type UploadEvent, type UploadView } from "./upload_view";
 import { announcement, attempt, choose, collections, isConnectionLost, mayMakeCollections, notice, refreshCollections } from "./state";
@@ -110,9 +110,8 @@ function changed(): void {
   void refreshCollections();
 }
 
-/** Show what is being indexed, and the files that the page was sending when it was left. started: when the page knows what the
- * visitor may do; only who may add files may see uploads. */
-export async function startUploads(started: Promise<void>): Promise<void> {
+/** Show what is being indexed, and the files that the page was sending when it was left. */
+export async function startUploads(): Promise<void> {
   try {
     unsent.value = JSON.parse(sessionStorage.getItem(UNSENT) ?? "null");
     sessionStorage.removeItem(UNSENT);
@@ -122,10 +121,13 @@ export async function startUploads(started: Promise<void>): Promise<void> {
   addEventListener("beforeunload", (event) => {
     if (requests.size) event.preventDefault();
   });
-  await started;
+  await new Promise<void>((isKnown) => effect(() => void (collections.value && isKnown())));
+  // Only who may add files may see uploads.
   if (!mayMakeCollections.value && !collections.value?.some((one) => one.may_change)) return;
   const kept = await attempt(() => listUploads());
-  for (const upload of kept ?? []) if (["waiting", "indexing"].includes(upload.state)) show(upload);
+  const own = uploads.value.map((upload) => upload.value); // files may have been dropped meanwhile
+  const isOwn = (upload: KeptUpload) => own.some(({ id, collection }) => id === upload.id || (!id && collection === upload.collection));
+  for (const upload of kept ?? []) if (["waiting", "indexing"].includes(upload.state) && !isOwn(upload)) show(upload);
 }
 
 function show(kept: KeptUpload): void {
