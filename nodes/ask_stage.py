@@ -178,7 +178,7 @@ def make_step_context(context: Context, stage: ComposedStage, *, is_rehearsal: b
 
 def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
-    recorded_values = [stage.settings.get(name) for stage in cascade.stages]
+    recorded_values = [stage.settings.get(name) for stage in (*cascade.stages, *cascade.measured)]
     return [find_model_spec(value) for value in recorded_values] if name in MODEL_SETTINGS else recorded_values
 
 

@@ -1,7 +1,7 @@
 """Reads composed.json, a cascade of methods that `quorum compose` wrote. Its path may be given as a method's name."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -60,6 +60,8 @@ class ComposedCascade:
     certificate: the statistical guarantee that `quorum compose` computed for the cascade, or None. collection: the name
     and revision of the searched collection, or None if the passages came from a corpus or with the questions.
     is_written: the user wrote it by hand. Nothing was measured, so a stage's settings are those of its brackets alone.
+    best: the best single method when it was composed, or None if the file does not say how that was measured. measured:
+    further stages with whose settings the answers of this cascade may be asked.
     """
 
     file: str
@@ -68,6 +70,8 @@ class ComposedCascade:
     certificate: dict[str, Any] | None
     collection: dict[str, str | None] | None = None
     is_written: bool = False
+    best: ComposedStage | None = None
+    measured: tuple[ComposedStage, ...] = ()
 
     @property
     def graph_name(self) -> str:
@@ -100,11 +104,24 @@ def read_composed_cascade(file: str) -> ComposedCascade:
         stages = tuple(read_stage(stage) for stage in value["stages"])
         if not stages or stages[-1].accept is not None or any(stage.accept is None for stage in stages[:-1]):
             raise ValueError("stages")
+        best = value.get("best_method")
         return ComposedCascade(
-            str(path), sha256(content).hexdigest(), stages, value.get("certificate"), value.get("collection")
+            str(path),
+            sha256(content).hexdigest(),
+            stages,
+            value.get("certificate"),
+            value.get("collection"),
+            best=None if best is None else read_stage(best),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SetupError(f"{path} holds no composed method; write one with: quorum compose RESULTS.") from None
+
+
+def take_best_method(cascade: ComposedCascade) -> ComposedCascade | None:
+    """The best single method as a cascade of one stage, asked as it was measured; None if the file does not say how."""
+    if cascade.best is None:
+        return None
+    return replace(cascade, stages=(cascade.best,), certificate=None, best=None, measured=cascade.stages)
 
 
 def read_stage(value: dict[str, Any]) -> ComposedStage:

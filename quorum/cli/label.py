@@ -1,18 +1,15 @@
 """`quorum label`: asks a person whether sampled answers are right."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from quorum.cli.options import Store
-from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from quorum.evaluation.watch.labelling import LabelTask
 
-    from quorum.evaluation.watch.folder import WatchFolder
-
-CHOICES = {"y": 0.0, "n": 1.0, "s": None}  # key -> z
+CHOICES = {"y": True, "n": False, "s": None}  # key -> whether the answer is right; None to skip it
 
 
 def label(
@@ -28,37 +25,53 @@ def label(
     Ctrl-C and go on later. In place of a person, a program may write the keys, one on a line.
     """
     from quorum.cli.collections import get_store
-    from quorum.core.text import format_count
     from quorum.evaluation.watch.folder import find_folder
-    from quorum.evaluation.watch.standing import list_waiting
+    from quorum.evaluation.watch.labelling import check_who, list_tasks, save_label
 
-    folder = find_folder(promise, get_store(store))
-    waiting = list_waiting(folder)
-    if not waiting:
+    folder, name = find_folder(promise, get_store(store)), check_who(who or find_user())
+    tasks = list_tasks(folder)
+    if not tasks:
         typer.echo(f"No answer of {folder.name} waits for a label.")
         return
     count = 0
-    for number, line in enumerate(waiting, 1):
-        show_answer(line, f"{number} of {len(waiting)}")
-        key = read_key()
-        if key is None:
+    for number, task in enumerate(tasks, 1):
+        right = ask_person(task, f"{number} of {len(tasks)}")
+        if right == []:
             break
-        save_label(folder, str(line["id"]), CHOICES[key], who)
+        save_label(folder, task, right, name)
         count += 1
-    rest = len(waiting) - count
-    typer.echo(f"{format_count(count, 'answer')} labelled or skipped, {rest:,} waiting.")
+    print_end(count, len(tasks))
     typer.echo(f"How the promise stands: quorum watch {folder.name}")
 
 
-def show_answer(line: "Mapping[str, Any]", position: str) -> None:
-    typer.echo(f"\n[{position}] {line['question']}\n  {line['answer']}")
+def print_end(count: int, of: int) -> None:
+    from quorum.core.text import format_count
+
+    typer.echo(f"{format_count(count, 'answer')} labelled or skipped, {of - count:,} waiting.")
 
 
-def read_key() -> str | None:
+def ask_person(task: "LabelTask", position: str) -> list[bool] | None:
+    """Whether each answer is right; None if the question is skipped; empty to stop."""
+    typer.echo(f"\n[{position}] {task.question}")
+    right = []
+    for number, text in enumerate(task.answers, 1):
+        mark = "" if len(task.answers) == 1 else f"{number}: "
+        typer.echo(f"  {mark}{text}")
+    for number in range(1, len(task.answers) + 1):
+        key = read_key("" if len(task.answers) == 1 else f"{number} ")
+        if key is None:
+            return []
+        if CHOICES[key] is None:
+            return None
+        right.append(bool(CHOICES[key]))
+    return right
+
+
+def read_key(subject: str) -> str | None:
     """The key that was typed; None for q and at the end of the input. Asks again for any other."""
     while True:
         try:
-            key = input("right? y, n, s (skip), q (stop): ").strip().lower()[:1]
+            key = input(f"{subject}right? y, n, s (skip), q (stop): ").strip().lower()[:1]
         except EOFError:
             return None
         if key == "q":
@@ -67,18 +80,11 @@ def read_key() -> str | None:
             return key
 
 
-def save_label(folder: "WatchFolder", id_: str, z: float | None, who: str | None) -> None:
-    """Keep one label on the disk."""
-    from datetime import UTC, datetime
+def find_user() -> str:
+    """The name of the user who runs the command."""
     from getpass import getuser
 
-    from quorum.evaluation.watch.folder import LABELS
-    from quorum.evaluation.watch.sampling import format_time
-
     try:
-        name = who or getuser()
+        return getuser()
     except (OSError, KeyError):  # a user without a name, as in a container
-        name = "unknown"
-    if "\n" in name or len(name) > 100:
-        raise SetupError("--who must be a name of at most 100 characters on one line.")
-    folder.append(LABELS, {"id": id_, "z": z, "who": name, "time": format_time(datetime.now(UTC))})
+        return "unknown"

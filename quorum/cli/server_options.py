@@ -1,5 +1,6 @@
 """The options that `quorum serve` and `quorum mcp` share: the address, and what clients may choose and spend."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -10,6 +11,7 @@ from quorum.core.files import expand_home
 
 if TYPE_CHECKING:
     from quorum.serving.serve import Options
+    from quorum.serving.watched import WatchOptions
 
 ALL_COLLECTIONS = "all"
 Host: TypeAlias = Annotated[
@@ -99,8 +101,8 @@ WatchTargets: TypeAlias = Annotated[
     typer.Option(
         "--watch",
         metavar="[NAME=]FILE",
-        help="Watch whether the promise of a file of quorum calibrate is kept (quorum watch says): sample answers for "
-        "people to label. With --score-at-least, a method in place of the file. May be given several times.",
+        help="Watch whether the promise of a file of quorum calibrate or quorum compose is kept (quorum watch says): "
+        "sample answers for a label. With --score-at-least, a method in place of the file. May be given several times.",
     ),
 ]
 ScoreAtLeast: TypeAlias = Annotated[
@@ -110,6 +112,73 @@ ScoreAtLeast: TypeAlias = Annotated[
 LabelShare: TypeAlias = Annotated[
     str, typer.Option("--label-share", metavar="SHARE", help="With --watch: the share of the answers to label.")
 ]
+
+Labels: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--labels", metavar="WHO", help="With --watch: who labels sampled answers, people or judge (--judge)."
+    ),
+]
+WatchJudgeModel: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        metavar="SPEC",
+        help="With --watch: the model that labels sampled answers (--labels judge), or says which answers look "
+        "doubtful, so that more of them are sampled for people.",
+    ),
+]
+Anchors: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        "--anchors", metavar="N", help="With --labels judge: answers that tell whether the judge changes.", min=300
+    ),
+]
+OnRefuted: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--on-refuted",
+        metavar="WHAT",
+        help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class WatchArguments:
+    """The options of a command about watched promises, as they were given."""
+
+    targets: list[str] | None = None
+    score_at_least: float | None = None
+    label_share: str = "5%"
+    labels: str = "people"
+    judge: str | None = None
+    anchors: int = 300
+    on_refuted: str = "report"
+
+    def read(self) -> "WatchOptions":
+        """Raises `SetupError` for options that do not fit."""
+        from quorum.evaluation.decisions.recorded_results import read_share
+        from quorum.serving.watched import WatchOptions
+
+        given = {"--score-at-least": self.score_at_least is not None, "--judge": self.judge is not None}
+        given |= {"--labels": self.labels != "people", "--on-refuted": self.on_refuted != "report"}
+        for option, is_given in given.items():
+            if is_given and not self.targets:
+                raise SetupError(f"{option} belongs to --watch; give both, or neither.")
+        if self.labels not in ("people", "judge"):
+            raise SetupError(f"--labels {self.labels!r} does not fit; choose people or judge.")
+        if self.on_refuted not in ("report", "withhold"):
+            raise SetupError(f"--on-refuted {self.on_refuted!r} does not fit; choose report or withhold.")
+        return WatchOptions(
+            tuple(self.targets or ()),
+            self.score_at_least,
+            read_share(self.label_share, "--label-share"),
+            "judge" if self.labels == "judge" else "people",
+            self.judge,
+            self.anchors,
+            self.on_refuted == "withhold",
+        )
 
 
 def make_server_options(
@@ -126,25 +195,19 @@ def make_server_options(
     token_file: Path | None = None,
     origins: list[str] | None = None,
     forget_files: bool = False,
-    watch: list[str] | None = None,
-    score_at_least: float | None = None,
-    label_share: str = "5%",
+    watch: WatchArguments | None = None,
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
     without a token, if a token is too short, or if the token file cannot be used.
     """
-    from quorum.evaluation.decisions.recorded_results import read_share
     from quorum.evaluation.run.parse_systems import read_systems
     from quorum.serving.address import check_tokens
     from quorum.serving.named_tokens import read_named_tokens
     from quorum.serving.other_origins import check_origins
     from quorum.serving.serve import Options
-    from quorum.serving.watched import WatchOptions
 
     if token_file is not None:
         read_named_tokens(expand_home(token_file))  # a fault is told before the store is opened
-    if score_at_least is not None and not watch:
-        raise SetupError("--score-at-least belongs to --watch METHOD; give both, or neither.")
     return Options(
         access_tokens=check_tokens(host, tokens or (), has_token_file=token_file is not None),
         token_file=token_file,
@@ -157,7 +220,7 @@ def make_server_options(
         cascade_files=tuple(cascade_files or ()),
         own_systems=read_systems(own_systems) if own_systems else {},
         forget_files=forget_files,
-        watch=WatchOptions(tuple(watch or ()), score_at_least, read_share(label_share, "--label-share")),
+        watch=(watch or WatchArguments()).read(),
     )
 
 

@@ -34,8 +34,9 @@ def watch(
     promises the worst. 2 means that the input is wrong.
     """
     from quorum.cli.collections import get_store
+    from quorum.evaluation.watch.describe_standing import describe_standing
     from quorum.evaluation.watch.folder import find_folder, list_folders
-    from quorum.evaluation.watch.standing import compute_standing, describe_standing
+    from quorum.evaluation.watch.standing import compute_standing
 
     names, store_address = list(words or ()), get_store(store)
     if names[:1] == [RESET]:

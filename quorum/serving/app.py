@@ -41,7 +41,7 @@ from quorum.serving.replies import (
 from quorum.serving.runs.routes import make_routes as make_run_routes
 from quorum.serving.runs.run_service import RunService
 from quorum.serving.service import Job, Service
-from quorum.serving.watched import format_watch_metrics
+from quorum.serving.watch_metrics import format_watch_metrics
 
 KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
@@ -99,7 +99,8 @@ def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bo
         metrics = service.metrics if client.is_owner else service.find_metrics(client)
         text = metrics.format_text()
         if client.is_owner and service.watches is not None:
-            text += format_watch_metrics(await asyncio.to_thread(service.watches.list_standings))
+            standings = await asyncio.to_thread(service.watches.list_standings)
+            text += format_watch_metrics(standings, service.watches.withheld)
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def show_api(request: Request) -> Response:

@@ -19,7 +19,8 @@ from quorum.serving.other_origins import check_origins
 from quorum.serving.permissions import Permissions
 from quorum.serving.served_methods import ServedCascade, read_cascades
 from quorum.serving.service import Service
-from quorum.serving.watched import Watches, WatchOptions
+from quorum.serving.watch_account import WatchAccount
+from quorum.serving.watched import Watches, WatchOptions, list_judged_models
 
 STOP_SECONDS = 10  # how long answers in progress may still take when the server is stopped
 MakeOtherApp = Callable[[Service, Access, int], App]  # takes the service, who may ask, and the port
@@ -116,8 +117,15 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
     if options.dollars_per_day is not None:
         check_cascade_prices(server_context, cascades, prices)
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    watches = Watches(options.watch, server_context) if options.watch.targets else None
-    return Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices, watches)
+    service = Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices)
+    if options.watch.targets:
+        account = WatchAccount(limits, prices, service.metrics)
+        service.watches = Watches(options.watch, server_context, account, cascades, options.own_systems)
+        if options.dollars_per_day is not None:
+            rivals = {item.promise.name: item.rival for item in service.watches.watched if item.rival is not None}
+            check_cascade_prices(server_context, rivals, prices)
+            check_prices(server_context, list_judged_models(service.watches.judge), prices)
+    return service
 
 
 def make_access(service: Service, options: Options) -> Access:

@@ -15,7 +15,7 @@ from quorum.cascades.written_cascade import is_written_cascade
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.metrics.prices import Prices
-from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
+from quorum.evaluation.shown.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
@@ -30,6 +30,7 @@ from quorum.serving.replies import ServedAnswer, make_served_answer
 from quorum.serving.side_tasks import find_last_user_message, find_task_kind, make_fallback_reply
 from quorum.serving.spending import Spending
 from quorum.serving.watched import Watches
+from quorum.serving.withheld import make_withheld_result
 
 MAX_RUNNING, MAX_WAITING = 32, 1000  # questions and side tasks of all clients together
 LONGEST_MESSAGE = 60_000  # characters of a question or side task
@@ -55,6 +56,12 @@ class Job:
     side_task_kind: str | None = None
     history: Sequence[Mapping[str, str]] = ()
     callbacks: Sequence[Any] = ()
+
+    @property
+    def conversation(self) -> str:
+        """What all questions of a conversation have in common: the client, and its first question."""
+        first = next((turn["content"] for turn in self.history if turn.get("role") == "user"), self.question)
+        return f"{self.client}\n{first}"
 
     @property
     def label(self) -> str:
@@ -146,7 +153,7 @@ class Service:
             outcome = "failed"
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
-            outcome = "unknown" if result is not None and result.get("unknown") else "answered"
+            outcome = name_outcome(result)
         # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.find_cascade(job.served_model.method)
         if cascade is None:
@@ -161,7 +168,7 @@ class Service:
         if self.watches is not None and outcome in ("answered", "unknown"):
             answered = finished_task.result().result
             if answered is not None:
-                self.watches.observe(job.served_model.method, job.context, job.question, answered)
+                self.watches.observe(job.served_model.method, job.context, job.question, answered, job.conversation)
 
     def find_metrics(self, client: Client) -> Metrics:
         """The counters of one client."""
@@ -184,7 +191,11 @@ class Service:
                 metrics.questions_in_progress -= 1
 
     async def answer(self, job: Job, spending: Spending, on_event: OnEvent | None) -> ServedAnswer:
-        """Answer the question with the method of the job."""
+        """Answer the question with the method of the job, unless its promise is refuted and so its answers withheld."""
+        if self.watches is not None and (
+            refuted := await self.watches.find_refuted(job.served_model.method, job.context)
+        ):
+            return give_shown_result(job, make_withheld_result(refuted), on_event)
         config: Any = {"callbacks": [spending, *job.callbacks]}
         question, method = job.question, self.permissions.get_method_or_graph(job.served_model.method)
         if on_event is None:
@@ -198,9 +209,7 @@ class Service:
     async def make_served_answer(self, job: Job, result: Result, on_event: OnEvent | None) -> ServedAnswer:
         """Add the supporting sentence and the language note to a result, and make what the client gets for it."""
         shown_result = await add_supporting_statement_and_language_note(job.question, result, job.context)
-        if on_event is not None:
-            on_event(MethodFinished(shown_result))
-        return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
+        return give_shown_result(job, shown_result, on_event)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:
         """Let the chat model do a side task. The embedded model cannot do one: with it, return a fallback reply."""
@@ -208,3 +217,17 @@ class Service:
             return ServedAnswer(make_fallback_reply(kind, job.question))
         [reply] = await call(SIDE_TASK, job.question, context=job.context, config={"callbacks": [spending]})
         return ServedAnswer(reply.text, usage={SIDE_TASK: reply.usage})
+
+
+def give_shown_result(job: Job, shown_result: ShownResult, on_event: OnEvent | None) -> ServedAnswer:
+    """What the client gets for a result; a listener hears of it first."""
+    if on_event is not None:
+        on_event(MethodFinished(shown_result))
+    return make_served_answer(shown_result, wants_sources=job.chat.wants_sources)
+
+
+def name_outcome(result: Mapping[str, Any] | None) -> str:
+    """How the metrics count an answer."""
+    if result is not None and "refuted_promise" in result:
+        return "withheld"
+    return "unknown" if result is not None and result.get("unknown") else "answered"

@@ -49,6 +49,8 @@ def make_composed_content(results: RecordedResults, composition: ComposeResult, 
             "best_score": round(composition.best_score, ROUNDED_DIGITS),
             f"best_{guarantee.unit}": round(composition.best_cost, ROUNDED_DIGITS),
         },
+        # how the best single method was asked: quorum serve --watch asks it beside the cascade
+        "best_method": None if certificate is None else describe_best(results, composition.best),
         # of the single methods, by the rule of quorum compare
         "recommended": composition.choice.recommended,
         "certain": composition.choice.is_certain,
@@ -92,6 +94,14 @@ def describe_stage(results: RecordedResults, stage: Stage) -> dict[str, Any]:
         "prompts": {name: versions[name] for name in sorted(sent_prompts) if name in versions},
         **({} if own_system_hash is None else {"system": own_system_hash}),
     }
+
+
+def describe_best(results: RecordedResults, method: str) -> dict[str, Any] | None:
+    """The best single method as a stage; None if an experiment chose which passages it read."""
+    try:
+        return describe_stage(results, Stage(method, None))
+    except SetupError:
+        return None
 
 
 def list_prompts(results: RecordedResults, method: str) -> set[str]:

@@ -24,6 +24,8 @@ VERDICT_TEXTS: dict[Verdict, str] = {
     "unknown": "The documents do not say.",
 }
 
+WITHHELD_TEXT = "The server withholds this answer."  # a promise about it is refuted; the note says which
+
 
 def make_public_passage(passage: Passage) -> dict[str, Any]:
     """A passage as a client gets it, with its metadata. place: the file's name (without folders), the page or line, and
@@ -77,7 +79,7 @@ def describe_result(result: Mapping[str, Any]) -> dict[str, Any]:
         **public,
         "answer_markdown": make_harmless(get_shown_answer({**result, "unknown": bool(result.get("unknown"))})),
         "verdict": verdict,
-        "verdict_text": VERDICT_TEXTS[verdict],
+        "verdict_text": WITHHELD_TEXT if "refuted_promise" in result else VERDICT_TEXTS[verdict],
         "headline": describe_headline(headline),
         "citations": list_citations(result),
         "totals": sum_usage(result.get("usage") or {}),

@@ -57,8 +57,7 @@ class WatchFolder:
 
     def read_promise(self) -> Promise:
         """Raises `SetupError` if the folder holds none."""
-        value = dict(self.read_head())
-        return Promise(**{key: value[key] for key in ("name", "kind", "limit", "method", "file_hash", "settings")})
+        return Promise.from_json(self.read_head())
 
     def read_salt(self) -> str:
         return str(self.read_head()["salt"])
@@ -85,6 +84,13 @@ class WatchFolder:
             file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
+
+    def size(self, name: str) -> int:
+        """The bytes of a file; 0 without it."""
+        try:
+            return (self.path / name).stat().st_size
+        except OSError:
+            return 0
 
     def read(self, name: str) -> Iterator[dict[str, Any]]:
         """The whole lines of a file; nothing if there is no file yet."""

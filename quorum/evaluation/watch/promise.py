@@ -1,29 +1,37 @@
-"""What is promised of a server's answers: few are wrong, or their mean score is at least so much."""
+"""What is promised of a server's answers: few are wrong, their mean score is at least so much, or they lose little
+against the best single method.
+"""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
+from quorum.cascades.composed_file import FILE_KIND as COMPOSED_FILE_KIND
 from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.graphs.find_method import find_method
 from quorum.nodes.abstain import CALIBRATION_FILE_KIND
 
-Kind = Literal["wrong", "score"]
+Kind = Literal["wrong", "score", "loss"]
+Labeller = Literal["people", "judge"]
 FAILURE = 0.05  # d: the largest probability of a false alarm, ever
+EQUAL = 0.5  # z of an answer that is the rival's, too
 
 
 @dataclass(frozen=True)
 class Promise:
     """One promise that is watched.
 
-    name: of its folder. kind: "wrong" (of the answers that are not withheld at most `limit` are wrong) or "score" (the
-    mean of 1 - score over all answers is at most `limit`). method: whose answers it speaks of. settings: those that the
-    answers were promised for, as `describe_settings` gives them. file_hash: the SHA-256 hash of the calibration; None
-    for "score".
+    name: of its folder. kind: "wrong" (of the answers that are not withheld at most `limit` are wrong), "score" (the
+    mean of 1 - score over all answers is at most `limit`) or "loss" (the mean of (1 + loss) / 2 is at most `limit`, the
+    loss being what `rival` scores more). method: whose answers it speaks of. settings: those that the answers were
+    promised for, as `describe_settings` gives them. file_hash: the SHA-256 hash of the file that promises; None for
+    "score". rival: for "loss", the best single method; wrong_cost: what a wrong answer costs there, if a right one is
+    worth 1. labels: who says which answers are right; judge: with "judge", the settings on which its verdicts depend;
+    anchors: with "judge", how many answers are kept to ask it again whether it has changed.
     """
 
     name: str
@@ -32,20 +40,57 @@ class Promise:
     method: str
     file_hash: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rival: str | None = None
+    wrong_cost: float = 0.0
+    labels: Labeller = "people"
+    judge: Mapping[str, Any] | None = None
+    anchors: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Promise":
+        return cls(**{item.name: value[item.name] for item in fields(cls)})
 
     @property
     def sentence(self) -> str:
         """'At most 5% of the answers of post_fusion are wrong': the promise in words."""
         if self.kind == "wrong":
             return f"At most {100 * self.limit:g}% of the answers of {self.method} are wrong"
+        if self.kind == "loss":
+            points = f"{100 * self.largest_loss:.6g} points"
+            return f"The answers of {self.method} lose at most {points} against {self.rival}"
         return f"The answers of {self.method} score {1 - self.limit:g} or more on average"
+
+    @property
+    def judge_labels(self) -> bool:
+        return self.labels == "judge"
+
+    @property
+    def largest_loss(self) -> float:
+        """For "loss": the loss that is promised, in the unit of the measure."""
+        return (2 * self.limit - 1) * (1 + self.wrong_cost)
+
+    def compute_z(self, right: Sequence[bool], unknown: Sequence[bool]) -> float:
+        """By how much an answer breaks the promise, from 0 to 1. right, unknown: of the answer, and with a rival of the
+        rival's answer.
+
+        >>> Promise("c", "loss", 0.525, "c", rival="sure").compute_z([False, True], [False, False])
+        1.0
+        """
+        if self.kind != "loss":
+            return float(not right[0])
+        worth = [
+            1.0 if is_right else 0.0 if is_unknown else -self.wrong_cost
+            for is_right, is_unknown in zip(right, unknown, strict=True)
+        ]
+        return (1 + (worth[1] - worth[0]) / (1 + self.wrong_cost)) / 2
 
 
 def read_promise(target: str, score_at_least: float | None = None) -> Promise:
-    """The promise that a text names: [NAME=]FILE of `quorum calibrate`, or a method together with `score_at_least`.
+    """The promise that a text names: [NAME=]FILE of `quorum calibrate` or `quorum compose`, or a method together with
+    `score_at_least`. The method of a cascade is called as the server calls it, which is not known here.
 
     Raises `SetupError` if there is no such promise.
     """
@@ -62,6 +107,8 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
     try:
         content = read_regular(path)
         value = json.loads(content)
+        if value["kind"] == COMPOSED_FILE_KIND:
+            return read_loss_promise(check_name(name or path.stem), file, value, sha256(content).hexdigest())
         if value["kind"] != CALIBRATION_FILE_KIND:
             raise ValueError(value["kind"])
         return Promise(
@@ -73,14 +120,28 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
         )
     except OSError as error:
         raise SetupError(
-            f"The promise {file} cannot be read ({error.strerror}); give a file of quorum calibrate, or a method with "
-            "--score-at-least."
+            f"The promise {file} cannot be read ({error.strerror}); give a file of quorum calibrate or quorum compose, "
+            "or a method with --score-at-least."
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SetupError(
-            f"{file} holds no calibration; write one with quorum calibrate RESULTS --wrong-at-most 5%, or give a "
-            "method with --score-at-least."
+            f"{file} holds no calibration and no cascade; write one with quorum calibrate RESULTS --wrong-at-most 5%, "
+            "or give a method with --score-at-least."
         ) from None
+
+
+def read_loss_promise(name: str, file: str, value: Mapping[str, Any], file_hash: str) -> Promise:
+    """The promise of a cascade's certificate. Raises `SetupError` if it has none."""
+    certificate = value["certificate"]
+    if certificate is None:
+        raise SetupError(
+            f"The cascade in {file} has no certificate, so nothing is promised of it; compose one that is certified, "
+            "or watch its score: --watch METHOD --score-at-least S."
+        )
+    wrong_cost = float(certificate.get("wrong_cost") or 0.0)
+    limit = round((1 + float(certificate["lose_at_most"]) / (1 + wrong_cost)) / 2, 12)
+    rival = str(value["expected"]["best"])
+    return Promise(name, "loss", limit, Path(file).stem, file_hash, rival=rival, wrong_cost=wrong_cost)
 
 
 def check_name(name: str) -> str:

@@ -8,6 +8,7 @@ from secrets import token_hex
 from statistics import median
 from typing import Any
 
+from quorum.algorithms.vote_key import vote_key
 from quorum.algorithms.watch import choose_sampling
 from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder
 
@@ -46,31 +47,43 @@ class Sampler:
         self.plan: WeekPlan | None = None
         self.unsampled, self.last_time = [0, 0], clock()
 
-    def observe(self, question: str, result: Mapping[str, Any]) -> bool:
-        """Take note of an answer; return whether it was sampled. Raises OSError if it could not be written."""
+    def observe(
+        self,
+        question: str,
+        result: Mapping[str, Any],
+        *,
+        is_flagged: bool | None = None,
+        conversation: str = "",
+        collection: str | None = None,
+    ) -> Mapping[str, Any] | None:
+        """Take note of an answer; return its line if it was sampled. is_flagged: what a judge says of it; None: its
+        confidence says whether it looks doubtful. conversation: what the questions of one conversation have in common;
+        collection: which was searched. Raises OSError if it could not be written.
+        """
         now, confidence = self.clock(), result.get("confidence")
         plan = self.find_plan(now)
-        stratum = int(plan.is_flagged(confidence))
+        stratum = int(plan.is_flagged(confidence) if is_flagged is None else is_flagged)
         id_ = token_hex(8)
         if not is_sampled(self.salt, id_, plan.sampling[stratum]):
             self.unsampled[stratum] += 1
             self.last_time = now
             if sum(self.unsampled) >= UNSAMPLED_AT_ONCE:
                 self.write_counts()
-            return False
+            return None
         self.write_counts()
         line = {
             "id": id_,
             "time": format_time(now),
             "question": question,
-            "answer": result.get("answer_text") or result.get("answer"),
-            "passages": [passage["id"] for passage in result.get("passages") or ()],
+            **describe_answer(result),
             "confidence": confidence,
+            "collection": collection,
+            "conversation": hash_conversation(self.salt, conversation or question),
             "h": stratum,
             "q": [plan.sampling[0], plan.sampling[stratum]],
         }
         self.folder.append(ANSWERS, line)
-        return True
+        return line
 
     def write_counts(self) -> None:
         """Write how many answers were not sampled since the last line. A crash loses at most UNSAMPLED_AT_ONCE."""
@@ -94,6 +107,8 @@ class Sampler:
         label_counts, broken, last_week = [0, 0], [0.0, 0.0], ""
         confidences: list[float] = []
         for line in self.folder.read(ANSWERS):
+            if "rival_of" in line:
+                continue
             line_week = format_week(datetime.fromisoformat(line["time"]))
             weeks.add(line_week)
             if "unsampled" in line:
@@ -112,6 +127,21 @@ class Sampler:
         plan = WeekPlan(week, sampling, median(confidences) if len(confidences) >= FEWEST_FOR_MEDIAN else None)
         self.folder.append(EVENTS, {"event": "week", "week": week, "sampling": plan.sampling, "median": plan.median})
         return plan
+
+
+def describe_answer(result: Mapping[str, Any]) -> dict[str, Any]:
+    """What is kept of an answer: as it is shown, as it is compared, and the passages it comes from, by their ids."""
+    return {
+        "answer": result.get("answer_text") or result.get("answer"),
+        "key": vote_key(str(result.get("answer") or "")),
+        "unknown": bool(result.get("unknown")),
+        "passages": [passage["id"] for passage in result.get("passages") or ()],
+    }
+
+
+def hash_conversation(salt: str, text: str) -> str:
+    """A name for a conversation from which its text cannot be read."""
+    return sha256(f"{salt}{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def read_plan(folder: WatchFolder, week: str) -> WeekPlan | None:

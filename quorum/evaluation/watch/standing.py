@@ -1,6 +1,6 @@
 """How a watched promise stands: refuted, confirmed, or neither; computed from the files of its folder alone."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -12,12 +12,21 @@ from quorum.algorithms.watch import (
     compute_broken_share,
     compute_confirming_capital,
 )
-from quorum.core.text import format_count
-from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder
+from quorum.evaluation.watch.anchors import (
+    LABELS_BETWEEN_CHECKS,
+    JudgeShift,
+    compute_shift,
+    list_checks,
+    read_anchors,
+)
+from quorum.evaluation.watch.folder import ANSWERS, EVENTS, WatchFolder
+from quorum.evaluation.watch.labelling import describe_judge
 from quorum.evaluation.watch.promise import FAILURE, Promise
+from quorum.evaluation.watch.sampled import SampledAnswer, list_resets, read_sampled
 
 BLOCK_SIZE, BLOCK_TIME = 100, timedelta(days=7)  # a block of answers ends when it has both
-EXIT_CODES = {"confirmed": 0, "refuted": 1, "open": 3}
+State = Literal["confirmed", "refuted", "judge changed", "open"]
+EXIT_CODES: dict[State, int] = {"confirmed": 0, "refuted": 1, "judge changed": 3, "open": 3}
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,8 @@ class Standing:
     time of the answer at which the capital reached it. confirmed_labels, confirmed_since: of the last confirmation, the
     number of its labels and the time of its first answer. done, waiting: answers with and without a label.
     broken: an interval for the mean of z that holds at all times at once.
+    shift: where a judge labels and there was an alarm, how its verdicts on the anchors had changed by then.
+    must_check: whether an alarm waits for the anchors to be asked again. anchors: how many are kept; 0 without a judge.
     """
 
     promise: Promise
@@ -40,18 +51,28 @@ class Standing:
     waiting: int
     broken: tuple[float, float]
     since: str | None
+    shift: JudgeShift | None = None
+    must_check: bool = False
+    anchors: int = 0
 
     @property
-    def state(self) -> Literal["confirmed", "refuted", "open"]:
+    def state(self) -> State:
         if self.refuted_at is not None:
             return "refuted"
-        return "confirmed" if self.confirmed_labels else "open"
+        if self.shift is not None:
+            return "judge changed"
+        return "confirmed" if self.confirmed_labels and not self.must_check else "open"
 
     @property
     def exit_code(self) -> int:
         return EXIT_CODES[self.state]
 
     def to_json(self) -> dict[str, Any]:
+        judge = None
+        if self.promise.judge_labels:
+            judge = {"model": describe_judge(self.promise), "anchors": self.anchors, "must_check": self.must_check}
+            if self.shift is not None:
+                judge |= {"shift": round(self.shift.shift, 6), "low": self.shift.low, "high": self.shift.high}
         return {
             "promise": self.promise.name,
             "sentence": self.promise.sentence,
@@ -63,44 +84,106 @@ class Standing:
             "confirmed_labels": self.confirmed_labels,
             "confirmed_since": self.confirmed_since,
             "labels": {"done": self.done, "waiting": self.waiting},
+            "labels_of": self.promise.labels,
             "broken": {"low": round(self.broken[0], 6), "high": round(self.broken[1], 6)},
             "since": self.since,
+            "judge": judge,
         }
+
+
+@dataclass(frozen=True)
+class Bets:
+    """What the bets are on: of each sampled answer the label, with 0 (low) or 1 (high) where there is none, and its
+    weight; and where a block starts.
+    """
+
+    answers: Sequence[SampledAnswer]
+    z_low: np.ndarray
+    z_high: np.ndarray
+    weights: np.ndarray
+    starts: Sequence[bool]
+
+    def compute_capital(self, limit: float) -> np.ndarray:
+        return compute_alarm_capital(self.z_low, limit, self.starts, self.weights)
+
+
+def make_bets(answers: Sequence[SampledAnswer]) -> Bets:
+    known = [answer.z for answer in answers]
+    return Bets(
+        answers,
+        np.array([0.0 if z is None else z for z in known]),
+        np.array([1.0 if z is None else z for z in known]),
+        np.array([answer.line["q"][0] / answer.line["q"][1] for answer in answers]),
+        mark_block_starts([datetime.fromisoformat(answer.line["time"]) for answer in answers]),
+    )
 
 
 def compute_standing(folder: WatchFolder, promise_count: int = 1) -> Standing:
     """How the promise of a folder stands. promise_count: how many promises are watched at once."""
-    promise = folder.read_promise()
-    events = list(folder.read(EVENTS))
-    resets = [event for event in events if event["event"] == "reset"]
-    sampled = [line for line in folder.read(ANSWERS) if "id" in line][resets[-1]["answers"] if resets else 0 :]
-    labels = read_labels(folder)
-    times = [datetime.fromisoformat(line["time"]) for line in sampled]
-    known = [labels.get(line["id"]) for line in sampled]
-    z_low = np.array([0.0 if z is None else z for z in known])
-    z_high = np.array([1.0 if z is None else z for z in known])
-    weights = np.array([line["q"][0] / line["q"][1] for line in sampled])
-    alarm_at = promise_count / FAILURE
-    capital = compute_alarm_capital(z_low, promise.limit, mark_block_starts(times), weights)
-    reached = np.flatnonzero(capital >= alarm_at)
-    first, last = find_last_confirmation(z_high, promise.limit, weights)
+    promise, resets = folder.read_promise(), list_resets(folder)
+    bets = make_bets(read_sampled(folder))
+    answers = bets.answers
+    alarm_at = promise_count / FAILURE * (2 if promise.judge_labels else 1)
+    capital = bets.compute_capital(promise.limit)
+    alarm = Alarm(find_first(capital >= alarm_at))
+    if promise.judge_labels:
+        alarm = check_alarm(folder, promise, alarm, alarm_at, sum(answer.z is not None for answer in answers))
+    first, last = find_last_confirmation(bets.z_high, promise.limit, bets.weights)
     return Standing(
         promise=promise,
         capital=float(capital.max(initial=1.0)),
         alarm_at=alarm_at,
-        refuted_at=sampled[reached[0]]["time"] if reached.size else None,
-        confirmed_labels=sum(z is not None for z in known[first:last]),
-        confirmed_since=sampled[first]["time"] if last else None,
-        done=sum(z is not None for z in known),
-        waiting=sum(z is None and line["id"] not in labels for z, line in zip(known, sampled, strict=True)),
-        broken=compute_broken_share(z_low, z_high, weights, error=FAILURE),
-        since=resets[-1]["time"] if resets else (sampled[0]["time"] if sampled else None),
+        refuted_at=None if alarm.answer is None else str(answers[alarm.answer].line["time"]),
+        confirmed_labels=sum(answer.z is not None for answer in answers[first:last]),
+        confirmed_since=str(answers[first].line["time"]) if last else None,
+        done=sum(answer.z is not None for answer in answers),
+        waiting=sum(answer.is_waiting(promise) for answer in answers),
+        broken=compute_broken_share(bets.z_low, bets.z_high, bets.weights, error=FAILURE),
+        since=str(resets[-1]["time"]) if resets else (str(answers[0].line["time"]) if answers else None),
+        shift=alarm.shift,
+        must_check=alarm.must_check,
+        anchors=len(read_anchors(folder)) if promise.judge_labels else 0,
     )
 
 
-def read_labels(folder: WatchFolder) -> dict[str, float | None]:
-    """z of each answer that somebody has looked at; None if it was skipped. The last label of an answer counts."""
-    return {line["id"]: line["z"] for line in folder.read(LABELS)}
+@dataclass(frozen=True)
+class Alarm:
+    """answer: the place of the sampled answer at which the capital refuted the promise; None if it did not. shift,
+    must_check: as in `Standing`.
+    """
+
+    answer: int | None
+    shift: JudgeShift | None = None
+    must_check: bool = False
+
+
+def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: float, done: int) -> Alarm:
+    """What is left of an alarm by a judge's labels. It stands if the capital reaches the same height against a limit
+    that is higher by what the judge's verdicts on the anchors may have risen. done: how many labels there are.
+    """
+    if alarm.answer is None:
+        return alarm
+    first, *checks = list_checks(folder) or [None]
+    shift, checked_labels = None, -LABELS_BETWEEN_CHECKS
+    for check in checks:
+        bets = make_bets(read_sampled(folder, check.label_lines))  # later labels may be those of another judge
+        shift = compute_shift(first, check)
+        limit = promise.limit + shift.bound
+        reached = find_first(bets.compute_capital(limit) >= alarm_at) if limit < 1 else None
+        if reached is not None:
+            return Alarm(reached, shift)
+        checked_labels = sum(answer.z is not None for answer in bets.answers)
+    return Alarm(None, shift, must_check=done - checked_labels >= LABELS_BETWEEN_CHECKS)
+
+
+def find_first(flags: np.ndarray) -> int | None:
+    """The place of the first true flag.
+
+    >>> find_first(np.array([False, True, True])), find_first(np.array([]))
+    (1, None)
+    """
+    places = np.flatnonzero(flags)
+    return int(places[0]) if places.size else None
 
 
 def mark_block_starts(times: Sequence[datetime]) -> list[bool]:
@@ -127,50 +210,7 @@ def find_last_confirmation(z: np.ndarray, limit: float, weights: np.ndarray) -> 
     return last_found
 
 
-def describe_standing(standing: Standing) -> list[str]:
-    """Sentences for people, the verdict first."""
-    promise, day = standing.promise, 10
-    labels = f"{format_count(standing.done, 'label')}, {standing.waiting:,} waiting"
-    share = f"{describe_broken(promise, *standing.broken)} ({labels}; with probability .95, whenever you look)."
-    if standing.state == "refuted":
-        verdict = (
-            f"NOT KEPT. {promise.sentence}: refuted on {str(standing.refuted_at)[:day]}. If the promise had been kept "
-            "all the time, such an alarm would ever come with a probability of 5% at most."
-        )
-        remedy = f"Calibrate again on new questions, then: quorum watch reset {promise.name} --because TEXT"
-        return [verdict, share, remedy]
-    if standing.state == "confirmed":
-        verdict = (
-            f"Kept. {promise.sentence}: confirmed by the last {format_count(standing.confirmed_labels, 'label')} "
-            f"(since {str(standing.confirmed_since)[:day]}); such a sentence is wrong with a probability of 5% at most."
-        )
-        return [verdict, share]
-    verdict = f"Not decided yet. {promise.sentence}: neither refuted nor confirmed."
-    hint = [f"Label what waits: quorum label {promise.name}"] if standing.waiting else []
-    return [verdict, share, *hint]
-
-
-def describe_broken(promise: Promise, low: float, high: float) -> str:
-    """The interval in words. Its ends cross if the share has changed since the reset."""
-    is_wrong = promise.kind == "wrong"
-    if low > high:
-        ends = (f"{high:.1%}", f"{low:.1%}") if is_wrong else (f"{1 - high:.2f}", f"{1 - low:.2f}")
-        subject, less, more = ("share wrong", "less", "more") if is_wrong else ("mean score", "more", "less")
-        return f"The {subject} has changed: at one time it was {less} than {ends[0]}, at another {more} than {ends[1]}"
-    if is_wrong:
-        return f"Between {low:.1%} and {high:.1%} of the answers are wrong"
-    return f"The answers score between {1 - high:.2f} and {1 - low:.2f} on average"
-
-
 def reset(folder: WatchFolder, because: str, time: str) -> None:
     """Begin anew: the answers so far count no more. They stay in the file."""
     count = sum("id" in line for line in folder.read(ANSWERS))
     folder.append(EVENTS, {"event": "reset", "time": time, "because": because, "answers": count})
-
-
-def list_waiting(folder: WatchFolder) -> list[Mapping[str, Any]]:
-    """The sampled answers since the last reset that nobody has labelled or skipped, in the order in which they came."""
-    resets = [event["answers"] for event in folder.read(EVENTS) if event["event"] == "reset"]
-    seen = read_labels(folder)
-    sampled = [line for line in folder.read(ANSWERS) if "id" in line][resets[-1] if resets else 0 :]
-    return [line for line in sampled if line["id"] not in seen]

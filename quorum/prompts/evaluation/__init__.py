@@ -19,6 +19,18 @@ CORRECTNESS = Prompt(
     ),
     sent_by=("quorum eval --judge", "quorum compare --judge"),
 )
+ANSWER_CHECK = Prompt(
+    "answer_check",
+    parse=parse_correctness,
+    form=make_choice_form("verdict", ("correct", "incorrect")),
+    reply="word",
+    offline=(
+        "The embedded reader cannot judge answers, because it only finds text in passages; name a chat model, for "
+        "example --judge openai:gpt-4o, or --judge openai:NAME with OPENAI_BASE_URL set to the address of your own "
+        "server."
+    ),
+    sent_by=("quorum serve --judge",),
+)
 PREFERENCE = Prompt(
     "preference",
     parse=parse_preference,

@@ -10,10 +10,12 @@ import pytest
 from quorum_command import Quorum
 
 from quorum.core.errors import SetupError
+from quorum.evaluation.watch.describe_standing import describe_standing
 from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, find_folder
+from quorum.evaluation.watch.labelling import list_waiting
 from quorum.evaluation.watch.promise import Promise, read_promise
 from quorum.evaluation.watch.sampling import Sampler
-from quorum.evaluation.watch.standing import compute_standing, describe_standing, list_waiting, mark_block_starts, reset
+from quorum.evaluation.watch.standing import compute_standing, mark_block_starts, reset
 
 PROMISE = Promise("support", "wrong", 0.05, "post_fusion", "hash", {"k": 5})
 MONDAY = datetime(2026, 3, 2, 8, tzinfo=UTC)
@@ -44,7 +46,7 @@ def ask(sampler: Sampler, clock: Days, count: int, per_day: int = 50) -> None:
 
 
 def give_labels(folder: WatchFolder, z_of: Callable[[int], float | None]) -> None:
-    for i, line in enumerate(list_waiting(folder)):
+    for i, line in enumerate(answer.line for answer in list_waiting(folder)):
         folder.append(LABELS, {"id": line["id"], "z": z_of(i), "who": "me", "time": line["time"]})
 
 
@@ -98,7 +100,7 @@ def test_the_answers_of_a_doubtful_week_are_sampled_more_often_and_weighed_less(
     sampler = Sampler(folder, 0.5, clock)
     for _ in range(5):
         ask(sampler, clock, 200, per_day=200 // 7 + 1)
-        waiting = {line["id"]: line for line in list_waiting(folder)}
+        waiting = {answer.id: answer.line for answer in list_waiting(folder)}
         for id_, line in waiting.items():
             folder.append(LABELS, {"id": id_, "z": float(line["confidence"] < 0.5), "who": "me", "time": line["time"]})
     plans = [event for event in folder.read(EVENTS) if event["event"] == "week"]
