@@ -1,6 +1,5 @@
 """`quorum gate`: may a new system replace the one in use? The exit code says yes, no or cannot tell."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,6 +36,10 @@ def gate(
         str | None,
         typer.Option("--measure", metavar="NAME", help="Deciding measure; by default that of the questions' task."),
     ] = None,
+    by_labels: Annotated[
+        bool,
+        typer.Option("--labels", help="Decide by people's labels (quorum label BASELINE NEW) in place of the measure."),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Decide whether NEW may replace BASELINE.
@@ -52,28 +55,30 @@ def gate(
         read_method_results(baseline, measure),
         read_method_results(new, measure),
     )
-    print_missing_answers(baseline_results)
-    decision = decide_gate(
-        baseline_results,
-        new_results,
-        margin,
-        methods=(baseline_method, new_method),
-        wrong_cost=check_wrong_cost(wrong_cost),
-    )
+    methods, cost = (baseline_method, new_method), check_wrong_cost(wrong_cost)
+    said_of_labels = ""
+    if by_labels:
+        from quorum.evaluation.decisions.answer_labels import make_pair
+        from quorum.evaluation.decisions.labelled_gate import decide_labelled_gate, describe_labels_of_gate
+
+        decision = decide_labelled_gate(make_pair(baseline_results, new_results, methods), margin, wrong_cost=cost)
+        said_of_labels = "" if decision.labels is None else describe_labels_of_gate(decision.labels)
+    else:
+        print_missing_answers(baseline_results)
+        decision = decide_gate(baseline_results, new_results, margin, methods=methods, wrong_cost=cost)
     if json:
         from json import dumps
 
         typer.echo(dumps(decision.to_json(), ensure_ascii=False, indent=2))
     else:
-        typer.echo(describe_gate(decision))
+        typer.echo(f"{describe_gate(decision)}{said_of_labels}")
     raise typer.Exit(EXIT_CODES[decision.verdict])
 
 
 def read_method_results(argument: str, measure: str | None) -> "tuple[RecordedResults, str | None]":
     """The results in the folder that the argument names, and its method (None if the argument is only FOLDER)."""
+    from quorum.evaluation.decisions.answer_labels import split_method
     from quorum.evaluation.decisions.recorded_results import read_results
 
-    if Path(argument).is_dir():
-        return read_results(Path(argument), measure), None
-    folder, colon, method = argument.partition(":")
-    return read_results(Path(folder), measure), (method or None) if colon else None
+    folder, method = split_method(argument)
+    return read_results(folder, measure), method

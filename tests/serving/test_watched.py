@@ -161,7 +161,9 @@ def test_a_judge_labels_and_is_told_from_the_system_by_its_anchors(
     assert standing.shift.shift == 1
     said = describe_standing(standing)
     assert all("judge" in sentence for sentence in said)
-    assert said[0].startswith("The judge may have changed. The answers of concat score 0.9 or more on average: not decided")
+    assert said[0].startswith(
+        "The judge may have changed. The answers of concat score 0.9 or more on average: not decided"
+    )
     assert api.ask().quorum["answer"] == "1931"  # so nothing is withheld
     with pytest.raises(SetupError, match="labelled by the judge other"):
         list_tasks(folder)

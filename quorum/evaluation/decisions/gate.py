@@ -1,7 +1,7 @@
 """Decides whether a new system may replace the one in use: pass, fail or cannot tell (`quorum gate`)."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,21 @@ from quorum.evaluation.run.config_file import list_differences
 GATE_ERROR = 0.05
 Verdict = Literal["pass", "fail", "cannot tell"]
 EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """Of a gate by labels: on how many questions the answers differ, and how many of these are labelled.
+
+    judged_worth: with a judge's verdicts, as how many labels they count; is_grouped: whether questions share documents;
+    are_few: whether the labels are too few for a verdict.
+    """
+
+    differing: int
+    labelled: int
+    judged_worth: float | None = None
+    is_grouped: bool = False
+    are_few: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,9 +70,11 @@ class Gate:
     question_count: int
     recommended: str | None = None
     is_new_among_best: bool | None = None
+    labels: LabelCounts | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        content = asdict(self)
+        return content if self.labels is not None else {key: value for key, value in content.items() if key != "labels"}
 
 
 def decide_gate(
@@ -78,17 +95,41 @@ def decide_gate(
 
     methods: the method to take from `baseline` and the one to take from `new`; None if these results hold only one.
     """
-    if not 1e-6 <= margin < 1:
-        raise SetupError(
-            f"--margin {margin:g} does not fit; give the loss that would matter, above 0 and below 1, such as 0.03."
-        )
+    check_margin_of_gate(margin)
     check_comparable(baseline, new)
     baseline_method, new_method = choose_method(baseline, methods[0]), choose_method(new, methods[1])
     baseline_low, baseline_high = align_worth(baseline, baseline_method, baseline.ids, wrong_cost)
     new_low, new_high = align_worth(new, new_method, baseline.ids, wrong_cost)
     scale = 1 + wrong_cost
-    largest_losses = average_by_group((baseline_high - new_low) / scale, baseline.group_numbers)
-    smallest_losses = average_by_group((baseline_low - new_high) / scale, baseline.group_numbers)
+    smallest, largest = (baseline_low - new_high) / scale, (baseline_high - new_low) / scale
+    methods_found = baseline_method, new_method
+    gate = decide_by_losses(baseline, methods_found, smallest, largest, margin, wrong_cost, error)
+    choice = choose_recorded_method(new, wrong_cost=wrong_cost) if len(new.complete_methods) > 1 else None
+    if choice is None:
+        return gate
+    return replace(gate, recommended=choice.recommended, is_new_among_best=new_method in choice.may_be_best)
+
+
+def check_margin_of_gate(margin: float) -> None:
+    if not 1e-6 <= margin < 1:
+        raise SetupError(
+            f"--margin {margin:g} does not fit; give the loss that would matter, above 0 and below 1, such as 0.03."
+        )
+
+
+def decide_by_losses(
+    baseline: RecordedResults,
+    methods: tuple[str, str],
+    smallest: np.ndarray,
+    largest: np.ndarray,
+    margin: float,
+    wrong_cost: float,
+    error: float,
+) -> Gate:
+    """The verdict from the smallest and the largest possible loss of each question, divided by 1 + `wrong_cost`."""
+    scale = 1 + wrong_cost
+    largest_losses = average_by_group(largest, baseline.group_numbers)
+    smallest_losses = average_by_group(smallest, baseline.group_numbers)
     if len(largest_losses) < (fewest := count_fewest_questions(margin / scale, error)):
         raise SetupError(
             f"{format_question_groups(len(largest_losses), len(baseline.ids))} are too few for a margin of "
@@ -101,11 +142,10 @@ def decide_gate(
     losses = (largest_losses + smallest_losses) / 2
     low, high = compute_paired_interval(losses)
     questions_needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
-    choice = choose_recorded_method(new, wrong_cost=wrong_cost) if len(new.complete_methods) > 1 else None
     return Gate(
         verdict=verdict,
-        baseline=baseline_method,
-        new=new_method,
+        baseline=methods[0],
+        new=methods[1],
         measure=baseline.measure,
         margin=margin,
         wrong_cost=wrong_cost,
@@ -117,8 +157,6 @@ def decide_gate(
         p_fail=round(p_fail, 6),
         questions_needed=questions_needed,
         question_count=len(baseline.ids),
-        recommended=None if choice is None else choice.recommended,
-        is_new_among_best=None if choice is None else new_method in choice.may_be_best,
     )
 
 

@@ -5,8 +5,6 @@ sampled. labels.jsonl: what people say of the sampled answers; the last label of
 week's sampling, confirmations, alarms and resets.
 """
 
-import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +13,11 @@ from typing import Any
 
 from filelock import FileLock
 
+from quorum.core.append_lines import append_line, read_whole_lines
 from quorum.core.errors import SetupError
 from quorum.core.files import expand_home, open_regular
 from quorum.core.json_text import parse_json
-from quorum.core.private_files import FILE_MODE, make_private_folder, open_private_bytes
+from quorum.core.private_files import FILE_MODE, make_private_folder
 from quorum.core.store_folder import find_own_folder
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.watch.promise import Promise
@@ -74,16 +73,8 @@ class WatchFolder:
 
     def append(self, name: str, line: Mapping[str, Any]) -> None:
         """Add a line and wait until it is on the disk. What a killed process has left of a line is cut off first."""
-        with self.lock(), open_private_bytes(self.path / name, "ab+") as file:
-            end = file.seek(0, os.SEEK_END)
-            if end:
-                file.seek(end - 1)
-                if file.read(1) != b"\n":
-                    file.seek(0)
-                    file.truncate(file.read().rfind(b"\n") + 1)
-            file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        with self.lock():
+            append_line(self.path / name, line)
 
     def size(self, name: str) -> int:
         """The bytes of a file; 0 without it."""
@@ -94,15 +85,7 @@ class WatchFolder:
 
     def read(self, name: str) -> Iterator[dict[str, Any]]:
         """The whole lines of a file; nothing if there is no file yet."""
-        try:
-            with open_regular(self.path / name) as file:
-                for line in file:
-                    if line.endswith(b"\n"):
-                        value = parse_json(line)
-                        if isinstance(value, dict):
-                            yield value
-        except FileNotFoundError:
-            return
+        return read_whole_lines(self.path / name)
 
 
 def find_watch_root(store: str) -> Path:
