@@ -59,6 +59,14 @@ def questions(
         float,
         typer.Option("--threshold", metavar="F1", help="Token F1 from which the verifier's answer counts as right."),
     ] = 0.6,
+    from_log: Annotated[
+        str | None,
+        typer.Option(
+            "--from-log",
+            metavar="PROMISE",
+            help="Write no new ones: take those that people asked a server, from the sample of a watched promise.",
+        ),
+    ] = None,
     writes_rejected: Annotated[
         bool, typer.Option("--all", help="Write rejected questions, too, with keep: false.")
     ] = False,
@@ -74,12 +82,15 @@ def questions(
     where: Where = None,
     settings: Settings = None,
 ) -> None:
-    """Write questions about your documents.
+    """Write questions about your documents, or (--from-log) take those that people asked a server.
 
     A question is kept if the verifier answers it right from the passages that it was written from, and not without
     them. An unanswerable question is kept if neither the passage that it was written from nor retrieved passages answer
     it.
     """
+    if from_log is not None:
+        take_from_log(from_log, corpus, out, store)
+        return
     import asyncio
 
     from quorum.cli.progress import explain_resuming, show_progress_bar
@@ -123,6 +134,27 @@ def questions(
         written_questions = asyncio.run(plan_and_write())
     if written_questions is not None:
         print_written_questions(written_questions)
+
+
+def take_from_log(promise: str, corpus: str | None, out: Path, store: str | None) -> None:
+    """Write the sampled questions of a watched promise into a file to label."""
+    from quorum.cli.collections import get_store
+    from quorum.core.errors import SetupError
+    from quorum.core.text import format_count
+    from quorum.evaluation.questions.from_log import write_log_questions
+    from quorum.evaluation.watch.folder import find_folder
+
+    if corpus is not None:
+        raise SetupError(f"--from-log takes questions that people asked, not from {corpus}; leave CORPUS out.")
+    written = write_log_questions(find_folder(promise, get_store(store)), out)
+    typer.echo(
+        f"{out}: {format_count(written.added, 'question')} added, of "
+        f"{format_count(written.conversations, 'conversation')}; it holds {written.total:,}."
+    )
+    typer.echo(
+        f"{written.labelled:,} of the added ones have the answer that a person called right; to the others give "
+        '"answers", and set "keep": true.'
+    )
 
 
 def describe_writing_estimate(estimate: "Estimate") -> str:

@@ -84,8 +84,12 @@ class QuestionFile:
 
         models_and_prompt_of_kind: the models and the prompt that write questions of each kind, for the lines' `meta`.
         """
-        self.lines += [make_line(draft, models_and_prompt_of_kind[draft.draw.kind]) for draft in drafts]
-        self.kept_ids |= {draft.draw.id for draft in drafts if draft.fault is None}
+        self.add_lines([make_line(draft, models_and_prompt_of_kind[draft.draw.kind]) for draft in drafts])
+
+    def add_lines(self, lines: Sequence[dict[str, Any]]) -> None:
+        """Append lines of the data format, and write the file."""
+        self.lines += lines
+        self.kept_ids |= {str(line["id"]) for line in lines if line["keep"]}
         temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         with explain_write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -133,6 +133,7 @@ def describe_answer(result: Mapping[str, Any]) -> dict[str, Any]:
     """What is kept of an answer: as it is shown, as it is compared, and the passages it comes from, by their ids."""
     return {
         "answer": result.get("answer_text") or result.get("answer"),
+        "short": result.get("answer"),
         "key": vote_key(str(result.get("answer") or "")),
         "unknown": bool(result.get("unknown")),
         "passages": [passage["id"] for passage in result.get("passages") or ()],

@@ -10,9 +10,10 @@ import pytest
 from quorum_command import Quorum
 
 from quorum.core.errors import SetupError
+from quorum.datasets.questions import read_questions
 from quorum.evaluation.watch.describe_standing import describe_standing
 from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, find_folder
-from quorum.evaluation.watch.labelling import list_waiting
+from quorum.evaluation.watch.labelling import list_tasks, list_waiting, save_label
 from quorum.evaluation.watch.promise import Promise, read_promise
 from quorum.evaluation.watch.sampling import Sampler
 from quorum.evaluation.watch.standing import compute_standing, mark_block_starts, reset
@@ -203,3 +204,31 @@ def test_a_score_is_described_as_a_score(tmp_path: Path) -> None:
     assert describe_standing(compute_standing(folder))[1].startswith("The answers score between 0.00 and 1.00")
     reset(folder, "why not", MONDAY.isoformat())
     assert compute_standing(folder).since == MONDAY.isoformat()
+
+
+def test_sampled_questions_become_a_file_to_label_grouped_by_conversation(
+    folder: WatchFolder, quorum: Quorum, tmp_path: Path
+) -> None:
+    sampler = Sampler(folder, 1.0, Days())
+    for question, conversation in (("Who?", "a"), ("When?", "b"), ("And where?", "a")):
+        sampler.observe(question, {"answer": "Ada", "answer_text": "It was Ada."}, conversation=conversation)
+    save_label(folder, list_tasks(folder)[0], [True], "Bo")
+    run = quorum("questions", "--from-log", "support", "--out", "asked.jsonl")
+    assert run.code == 0
+    assert "asked.jsonl: 3 questions added, of 2 conversations; it holds 3.\n1 of the added ones have" in run.out
+    lines = [json.loads(line) for line in Path("asked.jsonl").read_text().splitlines()]
+    assert [(line["question"], line["keep"], line["answers"]) for line in lines] == [
+        ("Who?", True, ["Ada"]),
+        ("And where?", False, []),
+        ("When?", False, []),
+    ]
+    conversations = [line["meta"]["conversation"] for line in lines]
+    assert conversations[0] == conversations[1] != conversations[2]
+    assert conversations[0] != "a"  # what was said cannot be read from it
+    assert [record["id"] for record in read_questions(Path("asked.jsonl"))] == [lines[0]["id"]]
+    sampler.observe("Why?", {"answer": "so"})
+    assert (
+        "1 question added, of 1 conversation; it holds 4"
+        in quorum("questions", "--from-log", "support", "--out", "asked.jsonl").out
+    )
+    assert quorum("questions", "docs", "--from-log", "support").code == 2
