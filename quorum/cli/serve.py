@@ -13,6 +13,7 @@ from quorum.cli.server_options import (
     DollarsPerDay,
     FirstCollection,
     Host,
+    LabelResults,
     Labels,
     LabelShare,
     ModelPrices,
@@ -62,6 +63,7 @@ def serve(
     judge: WatchJudgeModel = None,
     anchors: Anchors = 300,
     on_refuted: OnRefuted = "report",
+    label_results: LabelResults = None,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -93,6 +95,7 @@ def serve(
         origins=allow_origin,
         forget_files=forget_files,
         watch=WatchArguments(watch, score_at_least, label_share, labels, judge, anchors, on_refuted),
+        label_results=label_results,
     )
     context = read_context(
         settings,

@@ -142,6 +142,15 @@ OnRefuted: TypeAlias = Annotated[
         help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.",
     ),
 ]
+LabelResults: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label",
+        metavar="RESULTS",
+        help="Let the server's owner label on the page, under /label, the answers of two methods where they differ: a "
+        "folder of results of two, or FOLDER:METHOD,FOLDER:METHOD. (Those of --watch are there without it.)",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -196,6 +205,7 @@ def make_server_options(
     origins: list[str] | None = None,
     forget_files: bool = False,
     watch: WatchArguments | None = None,
+    label_results: list[str] | None = None,
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
     without a token, if a token is too short, or if the token file cannot be used.
@@ -221,6 +231,7 @@ def make_server_options(
         own_systems=read_systems(own_systems) if own_systems else {},
         forget_files=forget_files,
         watch=(watch or WatchArguments()).read(),
+        label_results=tuple(label_results or ()),
     )
 
 

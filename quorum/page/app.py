@@ -13,8 +13,18 @@ from quorum.serving.guard import App, Guard
 from quorum.serving.service import Service
 
 BUILT_FOLDER = Path(__file__).parent / "built"
-# Addresses that the page itself interprets: it shows a conversation, the documents of a collection, a comparison.
-CLIENT_PATHS = ("/", "/c/{id}", "/documents", "/documents/{collection}", "/compare", "/compare/{id}")
+# Addresses that the page itself interprets: it shows a conversation, the documents of a collection, answers to label, a
+# comparison.
+CLIENT_PATHS = (
+    "/",
+    "/c/{id}",
+    "/documents",
+    "/documents/{collection}",
+    "/label",
+    "/label/{name}",
+    "/compare",
+    "/compare/{id}",
+)
 SENT_FILES = {
     "app.js": "text/javascript",
     "markdown.js": "text/javascript",

@@ -27,6 +27,7 @@ from quorum.serving.collection_routes import make_collection_routes
 from quorum.serving.documents.routes import DocumentRoutes
 from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.label_routes import make_label_routes
 from quorum.serving.listed_models import list_all_models, list_models
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
@@ -115,6 +116,7 @@ def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bo
         Route("/openapi.json", show_api),
         *make_run_routes(RunService(service, runs_folder), wrap),
         *make_catalogue_routes(service.permissions, wrap),
+        *make_label_routes(service.label_sources, wrap),
         *make_collection_routes(service.permissions, wrap, uploads, is_busy),
         *DocumentRoutes(service.permissions, uploads).make_routes(wrap),
     ]

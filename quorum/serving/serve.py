@@ -13,6 +13,7 @@ from quorum.serving.access import Access, TokenFile
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
+from quorum.serving.label_sources import find_sources
 from quorum.serving.limits import Limits
 from quorum.serving.named_tokens import NamedToken
 from quorum.serving.other_origins import check_origins
@@ -37,7 +38,8 @@ class Options:
     client, None for no limit; prices: a file with prices of models.
     cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
     own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask. forget_files: the originals of
-    uploads are not kept. watch: the promises of the answers that are watched.
+    uploads are not kept. watch: the promises of the answers that are watched. label_results: results whose differing
+    answers the owner may label, FOLDER or FOLDER:METHOD,FOLDER:METHOD.
     """
 
     access_tokens: tuple[str, ...] = ()
@@ -52,6 +54,7 @@ class Options:
     own_systems: Mapping[str, str] = field(default_factory=dict)
     forget_files: bool = False
     watch: WatchOptions = field(default_factory=WatchOptions)
+    label_results: tuple[str, ...] = ()
 
 
 def serve(
@@ -125,6 +128,7 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
             rivals = {item.promise.name: item.rival for item in service.watches.watched if item.rival is not None}
             check_cascade_prices(server_context, rivals, prices)
             check_prices(server_context, list_judged_models(service.watches.judge), prices)
+    service.label_sources = find_sources(service.watches, options.label_results)
     return service
 
 

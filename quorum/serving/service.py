@@ -23,6 +23,7 @@ from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.cost_bounds import bound_call, bound_request
 from quorum.serving.errors import Refusal
+from quorum.serving.label_sources import LabelSource
 from quorum.serving.limits import Limits, Reservation
 from quorum.serving.metrics import Metrics
 from quorum.serving.permissions import Permissions, ServedModel
@@ -83,6 +84,7 @@ class Service:
     ) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
         self.watches = watches
+        self.label_sources: Mapping[str, LabelSource] = {}  # what the owner may label
         self.metrics = Metrics()  # of all clients
         self.metrics_of_client: dict[str, Metrics] = {}
         self.slots = asyncio.Semaphore(MAX_RUNNING)

@@ -7,13 +7,17 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from api_server import Api, Serve
+from decision_results import write_results
 from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.evaluation.decisions.answer_labels import read_pair
 from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.watch.anchors import list_checks
 from quorum.evaluation.watch.describe_standing import describe_standing
@@ -206,3 +210,38 @@ def test_a_refuted_promise_withholds_the_answers_and_says_why(
     assert 'quorum_watch_withheld{promise="strict"} 2' in metrics
     reset(folder, "a better model", "2026-03-02T08:00:00+00:00")
     assert api.ask().quorum["answer"] == "1931"
+
+
+def test_the_owner_labels_over_http_and_nobody_else(serve: Serve, openai_server: OpenAIServer, store: Path) -> None:
+    openai_server.reply("1931")
+    results = write_results(Path("run"), {"concat": 0.4, "sure": 0.9}, questions=20)
+    keys = ("the-owners-long-key", "a-clients-long-key")
+    api = serve(
+        store=str(store), watch=WatchOptions(("mine=concat",), 0.9, label_share=1.0), label_results=(str(results),),
+        access_tokens=keys,
+    )  # fmt: skip
+    owner, other = ({"authorization": f"Bearer {key}"} for key in keys)
+    api.ask(key=keys[0])
+    folder = WatchFolder(store / "watch" / "mine")
+    wait_until(lambda: bool(list_tasks(folder)))
+    lists = {item["id"]: item["waiting"] for item in api.get("/v1/labels", **owner).json()["data"]}
+    assert lists == {"mine": 1, "run": len(read_pair([str(results)]).differing)}
+    assert api.get("/v1/labels", **other).json()["data"] == []
+    assert api.get("/v1/labels/mine", **other).status_code == 404
+    [task] = api.get("/v1/labels/mine", **owner).json()["data"]
+    assert {name: task[name] for name in ("question", "answers")} == {
+        "question": "When was the Lumen Tower finished?",
+        "answers": ["1931"],
+    }
+
+    def save(name: str, body: dict[str, Any]) -> Any:
+        return httpx.post(f"{api.url}/v1/labels/{name}", json=body, headers=owner, timeout=60)
+
+    assert save("mine", {"task": task["id"], "right": True}).json()["error"]["param"] == "right"
+    assert save("mine", {"task": task["id"], "right": [True]}).json() == {"waiting": 0}
+    assert save("mine", {"task": task["id"], "right": [True]}).status_code == 404
+    [label] = folder.read(LABELS)
+    assert label["z"] == 0
+    first = api.get("/v1/labels/run", **owner).json()["data"][0]
+    assert save("run", {"task": first["id"], "right": None}).json() == {"waiting": lists["run"] - 1}
+    assert read_pair([str(results)]).list_tasks()[0].id != first["id"]

@@ -37,6 +37,12 @@ class LabelledPair:
     methods: tuple[str, str]
     labels: dict[Key, bool | None]
 
+    def read_labels(self) -> None:
+        """Read the labels that the folders hold now; the last one of an answer counts."""
+        for folder in dict.fromkeys((self.baseline.folder, self.new.folder)):
+            for line in read_whole_lines(folder / LABELS):
+                self.labels[str(line["id"]), str(line["key"])] = line["right"]
+
     def find_keys(self, id_: str) -> tuple[str, str]:
         rows = (results.rows[method, id_] for results, method in self.sides)
         first, second = (UNKNOWN_KEY if row.get("unknown") else vote_key(str(row["answer"])) for row in rows)
@@ -55,7 +61,7 @@ class LabelledPair:
         """Whether somebody has labelled both answers, or skipped one."""
         return all((id_, key) in self.labels for key in self.find_keys(id_))
 
-    @cached_property
+    @property
     def drawn(self) -> tuple[str, ...]:
         """The ids of the labelled questions that are a random part of those that differ: all up to the first that
         nobody has seen. (Later ones may have labels because another pair of methods was labelled.)
@@ -137,11 +143,9 @@ def make_pair(baseline: RecordedResults, new: RecordedResults, methods: tuple[st
                 f"{name} gave no answer to {format_count(failed, 'question')} of {results.folder}; ask them again "
                 "first."
             )
-    labels: dict[Key, bool | None] = {}
-    for folder in dict.fromkeys((baseline.folder, new.folder)):
-        for line in read_whole_lines(folder / LABELS):
-            labels[str(line["id"]), str(line["key"])] = line["right"]
-    return LabelledPair(baseline, new, names, labels)
+    pair = LabelledPair(baseline, new, names, {})
+    pair.read_labels()
+    return pair
 
 
 def split_method(text: str) -> tuple[Path, str | None]:

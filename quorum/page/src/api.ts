@@ -178,6 +178,12 @@ export type RunEvent = { n: number; method?: string } & (
   | ({ type: "error" } & Failure)
   | { type: "run_finished"; groups: Group[]; failures?: FailureGroup[]; passages?: ReadPassage[]; passages_text?: string }
 );
+/** One question to label, and the answers as they are shown: whose they are is not told. */
+export interface LabelTask {
+  id: string;
+  question: string;
+  answers: string[];
+}
 export interface Question {
   question: string;
   methods: string[];
@@ -241,6 +247,9 @@ export const api = {
   listSettings: async () => (await ask<List<SettingGroup>>("GET", "/v1/settings")).data,
   rename: (id: string, title: string) => ask<unknown>("PATCH", `/v1/runs/${one(id)}`, { title }),
   remove: (id: string) => ask<unknown>("DELETE", `/v1/runs/${one(id)}`),
+  listLabels: async () => (await ask<List<{ id: string; waiting: number }>>("GET", "/v1/labels")).data,
+  listLabelTasks: (name: string) => ask<List<LabelTask> & { waiting: number }>("GET", `/v1/labels/${one(name)}`),
+  saveLabel: async (name: string, task: string, right: boolean[] | null) => (await ask<{ waiting: number }>("POST", `/v1/labels/${one(name)}`, { task, right })).waiting,
   showMethod: (method: string) => ask<Method>("GET", `/v1/methods/${one(method)}`),
   drawMethod: async (method: string) => (await send("GET", `/v1/methods/${one(method)}.svg`)).text(),
 };

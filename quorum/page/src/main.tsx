@@ -14,6 +14,7 @@ import { startUploads } from "./uploads";
 import { Ask } from "./views/ask";
 import { Conversations } from "./views/conversations";
 import { Documents } from "./views/documents";
+import { Label } from "./views/label";
 import { Finder } from "./views/finder";
 import { Methods } from "./views/methods";
 import { Settings } from "./views/settings";
@@ -23,6 +24,8 @@ function View() {
   switch (route.value.view) {
     case "documents":
       return <Documents collection={route.value.collection} />;
+    case "label":
+      return <Label name={route.value.name} />;
     case "missing":
       return (
         <div class="hero">
@@ -41,7 +44,7 @@ function App() {
   return (
     <div class={`app${source.value ? " with-source" : ""}${isDrawerOpen.value ? " with-drawer" : ""}`}>
       <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), (document.getElementById("question") ?? document.getElementById("main"))?.focus())}>
-        {route.value.view === "documents" ? "Skip to the documents" : "Skip to the question"}
+        {route.value.view === "documents" ? "Skip to the documents" : route.value.view === "label" ? "Skip to the answers" : "Skip to the question"}
       </a>
       <Conversations />
       <main id="main" tabIndex={-1}>
@@ -66,7 +69,7 @@ function App() {
 }
 
 effect(() => {
-  document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? `${route.value.collection || "Documents"} · Quorum` : "Quorum");
+  document.title = turns.value[0]?.value.title ?? (route.value.view === "documents" ? `${route.value.collection || "Documents"} · Quorum` : route.value.view === "label" ? "Label answers · Quorum" : "Quorum");
 });
 readLink();
 followLinks();

@@ -1,7 +1,7 @@
-// The page's addresses: / to ask, /c/ID a conversation, /documents/COLLECTION. Back and reload restore each.
+// The page's addresses: / to ask, /c/ID a conversation, /documents/COLLECTION, /label/LIST. Back and reload restore each.
 import { computed, signal } from "@preact/signals";
 
-export type Route = { view: "ask" } | { view: "conversation"; id: string } | { view: "documents"; collection: string } | { view: "missing" };
+export type Route = { view: "ask" } | { view: "conversation"; id: string } | { view: "documents"; collection: string } | { view: "label"; name: string } | { view: "missing" };
 
 const path = signal(location.pathname);
 
@@ -10,6 +10,7 @@ export const route = computed<Route>(() => {
   if (!first) return { view: "ask" };
   if (first === "c" && second && third === undefined) return { view: "conversation", id: second };
   if (first === "documents" && third === undefined) return { view: "documents", collection: second };
+  if (first === "label" && third === undefined) return { view: "label", name: second };
   return { view: "missing" };
 });
 

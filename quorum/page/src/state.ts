@@ -42,6 +42,8 @@ function save(key: string, value: unknown): void {
 export const collections = signal<Collection[] | null>(null);
 /** Whether the server takes files into a collection that there is not yet. */
 export const mayMakeCollections = signal(false);
+/** Whether there are lists of answers that this visitor may label. */
+export const mayLabel = signal(false);
 export const methods = signal<Method[]>([]);
 export const models = signal<Model[]>([]);
 export const efforts = signal<Effort[]>([]);
@@ -137,6 +139,7 @@ export async function start(): Promise<void> {
     refreshConversations(),
     attempt(async () => (methods.value = await api.listMethods())),
     attempt(async () => (models.value = (await api.listModels()).data)),
+    attempt(async () => (mayLabel.value = (await api.listLabels()).length > 0)),
   ]);
 }
 

@@ -8,6 +8,7 @@ const KEYS = [
   ["Ctrl K", "find conversations, documents, methods"],
   ["1 to 9", "open a source of the last answer"],
   ["/", "to the question"],
+  ["y, n, s", "where answers are labelled: right, wrong, skip"],
   ["?", "this list"],
 ] as const;
 

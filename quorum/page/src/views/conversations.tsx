@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { RunHead } from "../api";
-import { conversationKey, conversationQuery, conversations, hasMoreConversations, isDrawerOpen, openDialog, refreshConversations, removeConversation, renameConversation } from "../state";
+import { conversationKey, conversationQuery, conversations, hasMoreConversations, isDrawerOpen, mayLabel, openDialog, refreshConversations, removeConversation, renameConversation } from "../state";
 
 /** The left column: earlier conversations, searched, renamed, deleted, exported. */
 export function Conversations() {
@@ -42,6 +42,11 @@ export function Conversations() {
       <a href="/documents" onClick={close}>
         Documents
       </a>
+      {mayLabel.value && (
+        <a href="/label" onClick={close}>
+          Label answers
+        </a>
+      )}
       <button class="plain" onClick={() => (openDialog.value = "find")}>
         Find <kbd>Ctrl K</kbd>
       </button>
