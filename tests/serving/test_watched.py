@@ -119,7 +119,8 @@ def test_a_cascades_rival_is_asked_the_sampled_questions_after_the_reply(
     # To the first question the cascade says 1931, and its rival 1930.
     openai_server.reply(["1931", "1930", "1931", "1931"])
     cascade = write_cascade(tmp_path)
-    api = serve(cascade_files=(f"cheap={cascade}",), store=str(store), watch=WatchOptions((cascade,), label_share=1.0))
+    options = {"cascade_files": (f"cheap={cascade}",), "watch": WatchOptions((cascade,), label_share=1.0)}
+    api = serve(store=str(store), **options)
     for number, question in enumerate(("When was the Lumen Tower finished?", "Finished when?"), 1):
         assert api.ask(question, model="cheap").quorum["answer"] == "1931"
         openai_server.wait_for_requests(2 * number)
@@ -136,6 +137,15 @@ def test_a_cascades_rival_is_asked_the_sampled_questions_after_the_reply(
     low, high = compute_standing(folder).broken
     assert low < 0.75 < high
     assert 'quorum_questions_total{method="watch",outcome="answered"} 2' in api.get("/metrics").text
+    # What a killed server has left without the rival's answer is asked by the next one.
+    [left] = [line for line in folder.read(ANSWERS) if line.get("id") == task.id]
+    folder.append(ANSWERS, {**left, "id": "left"})
+    openai_server.reply("1931")
+    again = serve(
+        cascade_files=(f"cheap={cascade}",), store=str(store), watch=WatchOptions((cascade,), label_share=1.0)
+    )
+    again.ask("Finished?", model="cheap")
+    wait_until(lambda: any(line.get("rival_of") == "left" for line in folder.read(ANSWERS)))
 
 
 def test_a_judge_labels_and_is_told_from_the_system_by_its_anchors(

@@ -232,3 +232,29 @@ def test_sampled_questions_become_a_file_to_label_grouped_by_conversation(
         in quorum("questions", "--from-log", "support", "--out", "asked.jsonl").out
     )
     assert quorum("questions", "docs", "--from-log", "support").code == 2
+
+
+def test_a_cascade_promises_by_its_certificate(tmp_path: Path) -> None:
+    file = tmp_path / "composed.json"
+    certificate = {"lose_at_most": 0.06, "wrong_cost": 1.0}
+    content: dict[str, object] = {"kind": "quorum composed", "certificate": certificate, "expected": {"best": "sure"}}
+    file.write_text(json.dumps(content))
+    promise = read_promise(f"cheap={file}")
+    assert (promise.name, promise.kind, promise.limit, promise.rival) == ("cheap", "loss", 0.515, "sure")
+    assert promise.sentence == "The answers of composed lose at most 6 points against sure"
+    # right, unknown: of the cascade and of its rival
+    for right, unknown, z in (
+        ((True, False), (False, False), 0.0),
+        ((False, True), (False, False), 1.0),
+        ((False, True), (True, False), 0.75),
+        ((False, False), (True, False), 0.25),
+        ((True, True), (False, False), 0.5),
+    ):
+        assert promise.compute_z(right, unknown) == z
+    file.write_text(json.dumps({**content, "certificate": None}))
+    with pytest.raises(SetupError, match="has no certificate, so nothing is promised of it"):
+        read_promise(str(file))
+    folder = WatchFolder(tmp_path / "cheap")
+    folder.begin(promise)
+    assert folder.read_promise() == promise
+    assert describe_standing(compute_standing(folder))[1].startswith("The loss against sure is between -200.0 and")
