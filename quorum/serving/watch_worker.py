@@ -231,4 +231,4 @@ def is_equal(answers: Sequence[Mapping[str, Any]]) -> bool:
     if len(answers) < 2:
         return False
     first, second = answers
-    return first["unknown"] == second["unknown"] and (first["unknown"] or first["key"] == second["key"])
+    return bool(first["unknown"] == second["unknown"] and (first["unknown"] or first["key"] == second["key"]))

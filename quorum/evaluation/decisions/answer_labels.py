@@ -108,10 +108,12 @@ class LabelledPair:
 
     def compute_judged(self, ids: Sequence[str]) -> np.ndarray | None:
         """The loss of each question by the judge's verdicts in the results; None if one is missing."""
-        values = [[results.rows[method, id_].get("judged") for results, method in self.sides] for id_ in ids]
-        if any(value is None for pair in values for value in pair):
-            return None
-        return np.array([float(first) - float(second) for first, second in values])
+        first, second = (
+            np.array([read_number(results.rows[method, id_].get("judged")) for id_ in ids])
+            for results, method in self.sides
+        )
+        losses: np.ndarray = first - second
+        return None if np.isnan(losses).any() else losses
 
 
 def read_pair(texts: Sequence[str]) -> LabelledPair:
@@ -159,3 +161,7 @@ def split_method(text: str) -> tuple[Path, str | None]:
 def is_results(text: str) -> bool:
     """Whether a text names recorded results."""
     return (split_method(text)[0] / "config.json").is_file()
+
+
+def read_number(value: float | None) -> float:
+    return np.nan if value is None else float(value)

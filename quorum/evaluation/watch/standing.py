@@ -163,11 +163,11 @@ def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: f
     """
     if alarm.answer is None:
         return alarm
-    first, *checks = list_checks(folder) or [None]
+    checks = list_checks(folder)
     shift, checked_labels = None, -LABELS_BETWEEN_CHECKS
-    for check in checks:
+    for check in checks[1:]:
         bets = make_bets(read_sampled(folder, check.label_lines))  # later labels may be those of another judge
-        shift = compute_shift(first, check)
+        shift = compute_shift(checks[0], check)
         limit = promise.limit + shift.bound
         reached = find_first(bets.compute_capital(limit) >= alarm_at) if limit < 1 else None
         if reached is not None:
