@@ -40,7 +40,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
         "token": ("token", "app", "The tokens of a team: who may ask a server, and what."),
         "mcp": ("mcp", "mcp", "Let agents ask and search, by the Model Context Protocol."),
         "watch": ("watch", "watch", "Is what was promised of the served answers still kept?"),
-        "label": ("label", "label", "Say which of the watched answers are right."),
+        "label": ("label", "label", "Say which answers are right: a server's, or two methods'."),
     },
     "Research": {
         "experiment": ("experiment", "experiment", "A paper's table or figure, on your data."),
