@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from quorum.serving.describe_choices import describe_choices
+from quorum.serving.describe_labels import describe_labels
 from quorum.serving.documents.describe import describe_documents
 from quorum.serving.permissions import ALLOWED_CHOICES, ALLOWED_SETTINGS, LARGEST_VALUES, MODEL_SETTINGS, Permissions
 from quorum.serving.runs.describe import PathWriter, describe_runs
@@ -53,6 +54,7 @@ def describe_api(permissions: Permissions) -> dict[str, Any]:
             },
             **describe_runs(PathWriter(describe_operation)),
             **describe_choices(PathWriter(describe_operation)),
+            **describe_labels(PathWriter(describe_operation)),
             **describe_documents(PathWriter(describe_operation)),
             "/health": {"get": describe_operation("Whether the server runs", "The server runs") | {"security": []}},
             "/metrics": {

@@ -11,8 +11,14 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import QuorumError
-from quorum.evaluation.watch.anchors import is_collecting, keep_anchor, read_anchors, write_check
-from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder
+from quorum.evaluation.watch.anchors import (
+    LABELS_BETWEEN_CHECKS,
+    is_collecting,
+    keep_anchor,
+    read_anchors,
+    write_check,
+)
+from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder, list_folders
 from quorum.evaluation.watch.labelling import describe_judge, label_answer, label_equal_answers
 from quorum.evaluation.watch.promise import EQUAL, Promise
 from quorum.evaluation.watch.sampled import SampledAnswer, read_sampled
@@ -30,14 +36,14 @@ JUDGED_AT_ONCE = 4
 
 @dataclass
 class Watched:
-    """A promise that the server watches. rival: the best single method, for a promise about loss; promise_count: how
-    many promises are watched at once.
+    """A promise that the server watches. rival: the best single method, for a promise about loss; pause: how many times
+    the anchors need not be asked, because the judge did not answer.
     """
 
     promise: Promise
     sampler: Sampler
     rival: ServedCascade | None = None
-    promise_count: int = 1
+    pause: int = 0
 
     @property
     def folder(self) -> WatchFolder:
@@ -148,9 +154,11 @@ class WatchWorker:
         verdicts = [bool(item) for item in right]
         label = label_answer(watched.promise, completed, verdicts, f"judge {describe_judge(watched.promise)}")
         await asyncio.to_thread(watched.folder.append, LABELS, label)
-        standing = await asyncio.to_thread(compute_standing, watched.folder, watched.promise_count)
-        if standing.must_check:
+        if await asyncio.to_thread(self.must_check, watched.folder):
             await self.check_anchors(watched)
+
+    def must_check(self, folder: WatchFolder) -> bool:
+        return compute_standing(folder, len(list_folders(self.server_context.store))).must_check
 
     async def collect_anchor(self, watched: Watched, given: GivenAnswer) -> None:
         """Keep an answer as an anchor; the last one fixes the verdicts on all."""
@@ -167,7 +175,10 @@ class WatchWorker:
             await self.check_anchors(watched)
 
     async def check_anchors(self, watched: Watched) -> None:
-        """Ask the judge about all anchors, and keep its verdicts."""
+        """Ask the judge about all anchors, and keep its verdicts. If it answers too few, it gets some rest."""
+        if watched.pause:
+            watched.pause -= 1
+            return
 
         async def judge(anchor: Mapping[str, Any]) -> float | None:
             answers = anchor["answers"]
@@ -182,7 +193,9 @@ class WatchWorker:
         anchors = await asyncio.to_thread(read_anchors, watched.folder)
         z = await asyncio.gather(*(judge(anchor) for anchor in anchors))
         verdicts = {anchor["id"]: value for anchor, value in zip(anchors, z, strict=True)}
+        watched.pause = LABELS_BETWEEN_CHECKS
         await asyncio.to_thread(write_check, watched.folder, verdicts)
+        watched.pause = 0
 
     async def ask_judge(self, question: str, kept: Mapping[str, Any]) -> bool | None:
         """The judge's verdict; None without one."""

@@ -89,7 +89,7 @@ class Watches:
             rival = self.make_rival(target, promise, own_systems)
         folder = WatchFolder(find_watch_root(self.server_context.store) / promise.name)
         folder.begin(promise)
-        return Watched(promise, Sampler(folder, self.options.label_share), rival, len(self.options.targets))
+        return Watched(promise, Sampler(folder, self.options.label_share), rival)
 
     def read_promise(self, target: str) -> Promise:
         """The promise, with the settings under which the server answers. Raises `SetupError` unless the server answers

@@ -37,18 +37,30 @@ class WatchFolder:
         return self.path.name
 
     def begin(self, promise: Promise) -> None:
-        """Make the folder, unless it holds the same promise already. Raises `SetupError` if it holds another."""
+        """Make the folder, unless it holds the same promise already. After a reset, before any answer, a new promise
+        takes the place of the old one, which stays in events.jsonl. Raises `SetupError` if it holds another.
+        """
         make_private_folder(self.path)
         with self.lock():
             if (self.path / "promise.json").exists():
                 earlier = self.read_promise()
-                if replace(earlier, name=promise.name) != promise:
+                if replace(earlier, name=promise.name) == promise:
+                    return
+                if not self.was_just_reset():
                     raise SetupError(
                         f"{self.name} watches another promise ({earlier.sentence}, or other settings); give this one a "
-                        "name of its own: --watch NAME=FILE."
+                        f"name of its own: --watch NAME=FILE, or begin anew: quorum watch reset {self.name} --because "
+                        "TEXT."
                     )
+                append_line(self.path / EVENTS, {"event": "promise", "earlier": earlier.to_json()})
+                write_json(self.path / "promise.json", {**self.read_head(), **promise.to_json()})
                 return
             write_json(self.path / "promise.json", {"format": FORMAT, "salt": token_hex(16), **promise.to_json()})
+
+    def was_just_reset(self) -> bool:
+        """Whether no answer was sampled since the last reset."""
+        resets = [event["answers"] for event in self.read(EVENTS) if event["event"] == "reset"]
+        return bool(resets) and resets[-1] == sum("id" in line for line in self.read(ANSWERS))
 
     def lock(self) -> FileLock:
         """Held while a file is written, so that writers of several processes take turns."""

@@ -193,8 +193,16 @@ def test_promises_are_read_from_calibrations_and_methods(tmp_path: Path) -> None
 
 def test_a_folder_watches_one_promise_only(folder: WatchFolder) -> None:
     folder.begin(PROMISE)
+    other = Promise("support", "wrong", 0.05, "sure", "hash", {"k": 5})
+    with pytest.raises(SetupError, match=r"watches another promise .* quorum watch reset support --because"):
+        folder.begin(other)
+    salt = folder.read_salt()
+    reset(folder, "a new calibration", MONDAY.isoformat())
+    folder.begin(other)
+    assert (folder.read_promise(), folder.read_salt()) == (other, salt)
+    Sampler(folder, 1.0, Days()).observe("Who?", {"answer": "Ada"})
     with pytest.raises(SetupError, match="watches another promise"):
-        folder.begin(Promise("support", "wrong", 0.05, "sure", "hash", {"k": 5}))
+        folder.begin(PROMISE)
     assert find_folder("results/support.json", str(folder.path.parents[1])).name == "support"
 
 
