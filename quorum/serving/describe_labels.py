@@ -9,7 +9,7 @@ TASK = {"id": "1b9df2d0c4e85a17", "question": "Who books train tickets?", "answe
 
 def describe_labels(writer: PathWriter) -> dict[str, Any]:
     """The paths of the answers that the server's owner may label."""
-    name = {"parameters": [writer.describe_parameter("name")]}
+    name: dict[str, Any] = {"parameters": [writer.describe_parameter("name")]}
     right = {
         "type": ["array", "null"],
         "items": {"type": "boolean"},
