@@ -12,6 +12,7 @@ from quorum.retrievers.collection_filters import put_passing_place_first
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
 from quorum.retrievers.forget_collection import delete_completely
 from quorum.retrievers.originals import find_uploads_folder, remove_upload_folders
+from quorum.retrievers.passages import hide_context
 from quorum.retrievers.store import open_store
 
 
@@ -28,7 +29,8 @@ def list_passages(context: Context) -> list[Passage]:
     """
     located_context = locate_collection(context)
     store, name = open_store(located_context.store), get_located_collection(located_context)
-    passages, where = store.fetch_passages(name, located_context.title_key)[1], format_where(context.where)
+    passages = [hide_context(p) for p in store.fetch_passages(name, located_context.title_key)[1]]
+    where = format_where(context.where)
     if where is None:
         return passages
     passing_ids = store.fetch_matching_ids(name, where)

@@ -22,6 +22,7 @@ from quorum.documents.metadata import add_file_metadata
 from quorum.documents.pieces import split_passage
 from quorum.documents.read import count_lines, is_passage_file, read_passage_lines
 from quorum.models import get_embedding_name
+from quorum.retrievers.added_context import check_added_context
 from quorum.retrievers.collection_names import check_collection_name, check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
@@ -39,6 +40,7 @@ def index_documents(
     store: str | Path = DEFAULT_FOLDER,
     embeddings: str | Embeddings = "embedded",
     words: int = 100,
+    add_context: str | None = None,
     prune: bool = False,
     engine: str = "local",
     progress: ProgressCallback | None = None,
@@ -63,6 +65,9 @@ def index_documents(
     A file that cannot be read is skipped; passages that were indexed from it before stay. If indexing is killed
     and started again, the collection ends up the same.
 
+    add_context: what is indexed with each passage beside its title, headings and text, though never shown: "outline"
+    for the first sentence of its section, "none" for nothing; None: as the collection has it, "none" for a new one.
+
     choice: which files in the folders are read. prune: remove documents whose files below the given paths no longer
     exist or are left out by `choice`.
 
@@ -84,7 +89,7 @@ def index_documents(
 
     Files that are gone are named in the report's notes, and a path that is neither file nor folder among its skipped
     ones. Raises `SetupError` if none of the paths exists (unless `prune` removes documents of one), for a collection
-    made with other embeddings, and a bad name.
+    made with other embeddings or another context, and a bad name.
     """
     check_own_collection_name(collection)
     options = IndexOptions(
@@ -97,6 +102,7 @@ def index_documents(
         time_limit=time_limit,
         embedding_batch=embedding_batch,
         metadata=metadata or {},
+        add_context=add_context,
     )
     return add_documents(paths, collection, str(store), embeddings, options, progress, watch)
 
@@ -153,6 +159,7 @@ class IndexOptions:
     time_limit: float = TIME_LIMIT
     embedding_batch: int | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    add_context: str | None = None
     base: Path | None = None
 
 
@@ -168,6 +175,7 @@ def add_documents(
     """Index files as `index_documents` does, into any collection, also the sample."""
     check_engine(options.engine)
     check_words(options.words)
+    check_added_context(options.add_context)
     report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
     with opened_store.hold_writer_lock():
         # An empty hash marks the collection as the sample collection while its indexing is not finished.
@@ -184,6 +192,7 @@ def add_documents(
                 sample_hash_until_finished,
                 made_for,
                 made_from,
+                options.add_context,
             )
         ) as ledger:
             existing_roots, mistaken_roots = check_roots(roots, ledger, options.prune)
@@ -290,10 +299,11 @@ def read_files(
         yield from read_on_ray(files, words, report, counter, ledger, embeddings, options.embedding_batch)
         return
     documents = [path for path in files if not is_passage_file(path)]
-    with closing(read_ahead(documents, words, reader)) as read_documents:
+    outline = ledger.has_outline
+    with closing(read_ahead(documents, words, reader, outline=outline)) as read_documents:
         for path in files:
             if is_passage_file(path):
-                yield path, read_line_passages(path, words, report, counter)
+                yield path, read_line_passages(path, words, report, counter, outline)
             else:
                 yield path, take_passages(next(read_documents)[1], report, counter)
 
@@ -334,13 +344,15 @@ def find_missing(ledger: Ledger, roots: list[Path], present_paths: list[str]) ->
     ]
 
 
-def read_line_passages(path: Path, words: int, report: IndexReport, counter: "ProgressCounter") -> Iterator[Passage]:
-    """The passages of a file of JSON lines. Lines that are far too long are split."""
+def read_line_passages(
+    path: Path, words: int, report: IndexReport, counter: "ProgressCounter", outline: bool
+) -> Iterator[Passage]:
+    """The passages of a file of JSON lines. Lines that are far too long are split. outline: as in `split_passage`."""
     for number, passage_or_reason in read_passage_lines(path):
         if isinstance(passage_or_reason, str):  # the reason why the line is skipped
             report.skipped.append((f"{path}, line {number}", passage_or_reason))
         else:
-            yield from split_passage(passage_or_reason, words)
+            yield from split_passage(passage_or_reason, words, outline=outline)
         counter.count_step(path)
 
 

@@ -13,6 +13,7 @@ from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.documents.langchain_documents import UNNAMED, name_document, read_langchain_passages
 from quorum.documents.metadata import rename_reserved
 from quorum.models import get_embedding_name
+from quorum.retrievers.added_context import check_added_context
 from quorum.retrievers.collection_names import check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index import check_words, count_change
@@ -29,6 +30,7 @@ def index_given(
     store: str | Path = DEFAULT_FOLDER,
     embeddings: str | Embeddings = "embedded",
     words: int | None = 100,
+    add_context: str | None = None,
     prune: bool = False,
     title_key: str | None = None,
     progress: ProgressCallback | None = None,
@@ -45,11 +47,12 @@ def index_given(
     prune: remove all documents that an earlier call has indexed and that are not among these; files stay.
     title_key: see `read_langchain_passages`. progress: called with (documents done, documents in total, the document's
     name); if their number is not known, the total is the number done. embedding_batch: as in `index_documents`.
-    metadata: for all passages, beside their own.
+    metadata: for all passages, beside their own. add_context: as there, for documents that are split.
 
     Raises `SetupError` as `index_documents` does, and for an item that is not a document.
     """
     check_own_collection_name(collection)
+    check_added_context(add_context)
     if words is not None:
         check_words(words)
     items = [documents] if isinstance(documents, Document) else documents
@@ -59,13 +62,13 @@ def index_given(
     with opened_store.hold_writer_lock():
         name = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, name, opened_store.folder, embedding_batch)
-        with closing(Ledger(opened_store, collection, name, lambda: embedder)) as ledger:
+        with closing(Ledger(opened_store, collection, name, lambda: embedder, add_context=add_context)) as ledger:
             for number, document in enumerate(check_documents(items), start=1):
                 source = name_document(document)
                 if source not in open_documents:
                     open_documents[source] = ledger.begin_document(source)
                 document = document.model_copy(update={"metadata": {**document.metadata, **added}})
-                passages = list(read_langchain_passages(document, words, title_key))
+                passages = list(read_langchain_passages(document, words, title_key, outline=ledger.has_outline))
                 ledger.add_passages(open_documents[source], passages, report.skipped)
                 if not passages:
                     report.skipped.append((describe_document(document, source), "empty text"))

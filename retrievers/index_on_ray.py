@@ -83,11 +83,17 @@ class PartReader:
 
     words: the largest number of words of a passage. digests_reference: a list whose one item is the Ray reference of
     the sorted digests of the collection's passages. folder: the working directory of the process that writes, from
-    which relative paths start. batch: the setting embedding_batch.
+    which relative paths start. batch: the setting embedding_batch. outline: whether passages have a context.
     """
 
     def __init__(
-        self, embeddings: str | Embeddings, words: int, digests_reference: Any, folder: str, batch: int | None = None
+        self,
+        embeddings: str | Embeddings,
+        words: int,
+        digests_reference: Any,
+        folder: str,
+        batch: int | None = None,
+        outline: bool = False,
     ) -> None:
         import ray
 
@@ -96,7 +102,7 @@ class PartReader:
         with limit_to_one_core():
             self.model = get_embedder(embeddings, batch)
             self.model.embed_query("")  # loads the model now, while only one core is allowed
-        self.words = words
+        self.words, self.outline = words, outline
         self.known_digests: Digests = ray.get(digests_reference[0])
 
     def __call__(self, part: FilePart) -> ReadPart:
@@ -104,7 +110,7 @@ class PartReader:
         try:
             is_document = part.lines is None
             found_passages = (
-                read_file_passages(part.path, self.words, read_part.notes)
+                read_file_passages(part.path, self.words, read_part.notes, outline=self.outline)
                 if is_document
                 else self.read_lines(part, read_part)
             )
@@ -122,7 +128,7 @@ class PartReader:
             if isinstance(passage_or_reason, str):
                 read_part.skipped.append((f"{part.path}, line {number}", passage_or_reason))
             else:
-                yield from split_passage(passage_or_reason, self.words)
+                yield from split_passage(passage_or_reason, self.words, outline=self.outline)
 
     def is_known(self, passage: Passage) -> bool:
         digest = digest_passage(passage["id"], hash_passage(passage))
@@ -167,7 +173,7 @@ def read_on_ray(
     # The workers open the documents: check that every machine sees the first one. This process reads the JSON lines.
     with connect_cluster(*documents[:1]):
         digests_reference = ray.put(list_digests(ledger))
-        arguments = (embeddings, words, [digests_reference], os.getcwd(), batch)
+        arguments = (embeddings, words, [digests_reference], os.getcwd(), batch, ledger.has_outline)
         pool = WorkerPool(count_cores(), at_once=1, keeps_order=True)
         read_parts: Iterator[ReadPart] = map_items(partial(split_files, files), PartReader, arguments, pool)
         for path, parts in groupby(read_parts, key=lambda read_part: read_part.path):

@@ -2,9 +2,11 @@
 
 import re
 from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 from quorum.core.bracketed_settings import parse_settings
 from quorum.core.errors import SetupError
+from quorum.retrievers.added_context import NO_CONTEXT, check_added_context
 from quorum.retrievers.collection_names import NAME
 from quorum.retrievers.index import check_words
 
@@ -13,13 +15,21 @@ LONGEST_FOLDER_NAME = 40  # characters of it in a collection's name
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """How documents become passages. Every field is a parameter of `quorum.retrievers.index.index_documents`."""
+    """How documents become passages, and what of them is searched."""
 
     words: int = 100
     """The most words of a passage, from 5 on."""
+    context: str = NO_CONTEXT
+    """What is indexed with each passage but not shown: "outline" for the first sentence of its section, or "none"."""
 
     def __post_init__(self) -> None:
         check_words(self.words)
+        check_added_context(self.context)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The settings as parameters of `quorum.retrievers.index.index_documents`."""
+        return {"words": self.words, "add_context": self.context}
 
     @property
     def chosen(self) -> dict[str, str | int]:

@@ -11,9 +11,10 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.documents.duplicates import is_possible_copy, make_sketch
-from quorum.documents.pieces import get_headings, hash_passage
+from quorum.documents.pieces import add_context, get_headings, hash_passage
 from quorum.models.embedding_batches import TextsRefused
 from quorum.models.vectors import embed_texts
+from quorum.retrievers.added_context import OUTLINE, choose_context
 from quorum.retrievers.chroma_rows import Changes
 from quorum.retrievers.copies import CopyFinder
 from quorum.retrievers.foreign import make_foreign_error
@@ -30,7 +31,7 @@ from quorum.retrievers.metadata import (
     read_kinds,
 )
 from quorum.retrievers.open_document import OpenDocument
-from quorum.retrievers.passages import make_indexed_text
+from quorum.retrievers.passages import hide_context, make_indexed_text
 from quorum.retrievers.store import Store
 from quorum.retrievers.write_behind import WriteBehind
 
@@ -52,7 +53,7 @@ class Ledger:
     `source` is the name of a document. sample_hash: for the sample collection "", which is stored until `finish`
     replaces it with a hash of the collection's files; None for any other collection. made_for: "evaluation" if an
     evaluation makes the collection for its own use; made_from: the name of the file or folder that the evaluation makes
-    it from; otherwise both are None.
+    it from; otherwise both are None. add_context: as in `quorum.retrievers.index.index_documents`.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Ledger:
         sample_hash: str | None = None,
         made_for: str | None = None,
         made_from: str | None = None,
+        add_context: str | None = None,
     ) -> None:
         self.store, self.name, self.embedding, self.sample_hash = store, name, embedding, sample_hash
         self.get_model = get_model
@@ -79,10 +81,12 @@ class Ledger:
                 f"The collection {name!r} was made with the embeddings {self.info.embedding!r}, but {embedding!r} is "
                 f"set; set embeddings to {self.info.embedding!r}, or give another collection."
             )
+        self.context = choose_context(self.info, name, add_context)
         self.refused: list[tuple[str, str]] = []  # (document, why the embeddings refuse a passage of it)
         self.new_passages: dict[str, Passage] = {}
         self.changed_entries: dict[str, None] = {}
         self.removed_ids: dict[str, None] = {}
+        self.outdated_ids: dict[str, None] = {}  # stored passages whose context is another one now
         self.replaced_ids: set[str] = set()  # of the new passages, those that replace a stored one
         self.entries: dict[str, PassageEntry] = {}
         # The kinds of values of each key of the passages' metadata; None if they are found only at the end.
@@ -122,6 +126,11 @@ class Ledger:
         self.info = replace(self.info, is_rebuilding_vectors=None)
         self.start_write(is_being_changed=True)
         self.writer.wait()
+
+    @property
+    def has_outline(self) -> bool:
+        """Whether passages of the collection are indexed with the first sentence of their section."""
+        return self.context == OUTLINE
 
     @property
     def sources(self) -> list[str]:
@@ -253,8 +262,7 @@ class Ledger:
                 entry.locations_json,
             ):
                 return False
-            self.entries[id_] = updated_entry
-            self.changed_entries[id_] = None
+            self.change_entry(id_, updated_entry)
         else:
             sketch = make_sketch(passage) if is_possible_copy(passage) else ()
             new_entry = PassageEntry(passage["title"], hash_, {}, tuple(get_headings(passage)), sketch=sketch)
@@ -264,7 +272,8 @@ class Ledger:
                 self.replaced_ids.add(id_)
             if self.copy_finder is not None:
                 self.copy_finder.add(id_, self.entries[id_])
-        if len(self.new_passages) >= PASSAGES_PER_BATCH or len(self.changed_entries) >= ENTRIES_PER_BATCH:
+        waiting = len(self.new_passages) + len(self.outdated_ids)
+        if waiting >= PASSAGES_PER_BATCH or len(self.changed_entries) >= ENTRIES_PER_BATCH:
             self.flush()
         return has_changed
 
@@ -290,15 +299,35 @@ class Ledger:
             return
         entry = self.entries[id_].remove_document(source)
         if entry.position_by_document:
-            self.entries[id_] = entry
-            self.changed_entries[id_] = None
+            self.change_entry(id_, entry)
+            if len(self.outdated_ids) >= PASSAGES_PER_BATCH:
+                self.flush()
         else:
             del self.entries[id_]
             self.new_passages.pop(id_, None)
             self.removed_ids[id_] = None
 
+    def change_entry(self, id_: str, entry: PassageEntry) -> None:
+        """Record the new metadata of a passage. With another context, it must be embedded again."""
+        if self.context and entry.context != self.entries[id_].context:
+            self.outdated_ids[id_] = None
+        self.entries[id_] = entry
+        self.changed_entries[id_] = None
+
+    def set_contexts(self) -> None:
+        """Give the new passages the contexts of their entries, and let those whose context has changed be new, too."""
+        ids = [id_ for id_ in self.outdated_ids if id_ in self.entries and id_ not in self.new_passages]
+        self.outdated_ids.clear()
+        for passage in self.read_stored_passages(ids) if ids else ():
+            self.new_passages[passage["id"]] = passage
+            self.replaced_ids.add(passage["id"])
+        for id_, passage in self.new_passages.items():
+            self.new_passages[id_] = add_context(hide_context(passage), self.entries[id_].context)
+
     def flush(self, removed_ids: Iterable[str] = ()) -> None:
         """Embed and store the new passages, store the changed entries, and remove the passages of `removed_ids`."""
+        if self.context:
+            self.set_contexts()
         updated_entries = [
             (id_, self.entries[id_])
             for id_ in self.changed_entries
@@ -336,6 +365,7 @@ class Ledger:
                 format=FORMAT_VERSION,
                 made_for=self.made_for,
                 made_from=self.made_from,
+                context=self.context,
             ).with_new_revision(is_being_changed=True)
             by_dot = getattr(model, "similarity", None) == "dot"
             self.store.create(self.name, self.info, "dot" if by_dot else "cosine")

@@ -17,7 +17,9 @@ from quorum.core.files import open_regular
 from quorum.core.state import Passage, Place
 from quorum.core.where import Where, format_where, matches, parse_where
 from quorum.datasets.records import read_json_lines
+from quorum.documents.pieces import add_context
 from quorum.models import get_embedding_name
+from quorum.retrievers.added_context import OUTLINE
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.forget_collection import delete_completely, remove_index_folders
@@ -36,7 +38,8 @@ class CollectionSummary:
     embedding: the name of the model that embedded the passages. bytes: its size on disk, None on a server. changed: the
     time of its last change, ISO 8601. made_for: "evaluation" or "sample" for a collection that Quorum made for its
     own use, None for a user's own. unfinished: whether a change of it has not finished, or its damaged vectors are
-    being rebuilt. made_from: the name of the file or folder that an evaluation made it from.
+    being rebuilt. made_from: the name of the file or folder that an evaluation made it from. context: what is indexed
+    with each passage beside title, headings and text: "outline", or None for nothing.
     """
 
     name: str
@@ -48,6 +51,7 @@ class CollectionSummary:
     made_for: str | None
     unfinished: bool
     made_from: str | None = None
+    context: str | None = None
 
 
 def list_collection_summaries(store: str | Path) -> list[CollectionSummary]:
@@ -79,6 +83,7 @@ def summarize_collection(store: Store, name: str) -> CollectionSummary:
         made_for,
         info.is_being_changed or bool(info.is_rebuilding_vectors),
         info.made_from,
+        info.context,
     )
 
 
@@ -191,8 +196,11 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
     with opened_store.hold_writer_lock():
         embedding = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, embedding, opened_store.folder)
-        with closing(Ledger(opened_store, collection, embedding, lambda: embedder)) as ledger:
-            for document, passages in group_by_document(file).items():
+        passages_by_document = group_by_document(file)
+        has_context = any("context" in passage for passages in passages_by_document.values() for passage in passages)
+        context = OUTLINE if has_context else None
+        with closing(Ledger(opened_store, collection, embedding, lambda: embedder, add_context=context)) as ledger:
+            for document, passages in passages_by_document.items():
                 change = ledger.replace(document, passages, report.skipped)
                 # Each change except "empty" is also the name of a count in the report.
                 if change != "empty":
@@ -229,6 +237,8 @@ def parse_exported_passage(value: Any, location: str) -> Passage:
     from quorum.datasets.records import parse_passage
 
     passage = parse_passage(value, location)
+    if isinstance(value.get("context"), str):
+        passage = add_context(passage, value["context"])
     places = value.get("places")
     if isinstance(places, list) and all(
         isinstance(place, dict) and isinstance(place.get("file"), str) for place in places

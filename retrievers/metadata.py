@@ -25,6 +25,7 @@ STORED_NAMES = {"is_being_changed": "writing", "is_rebuilding_vectors": "torn", 
 # document is not exactly the stored text; its value is then the hash of the text in the document.
 OWN_HASH_KEY = "own"
 FILE_HASH_KEY = "file_hash"  # in a location: the hash of the file when it was read; only Quorum writes it
+CONTEXT_KEY = "context"  # in a location: the passage's context in that document (`quorum index --context outline`)
 FILE_TYPE = "file_type"
 NOT_OF_A_LOCATION = ("file", "headings", FILE_HASH_KEY)  # keys of a place that its location does not take over
 NO_PLACE_KEY = "no_place"  # in a location: the document is no file, and the location holds metadata only
@@ -43,7 +44,8 @@ class CollectionInfo:
     None in old collections. files: number of documents. changed: time of the last change, ISO 8601. made_for:
     "evaluation" if an evaluation made the collection for its own use, "another program" for one that Quorum did not
     make, else None. made_from: the name of the file or folder that the evaluation made it from. keys: JSON {key of the
-    passages' metadata: kinds of its values}, None if it is not known.
+    passages' metadata: kinds of its values}, None if it is not known. context: what is indexed with each passage beside
+    title, headings and text: "outline", or None for nothing.
     """
 
     embedding: str
@@ -58,6 +60,7 @@ class CollectionInfo:
     made_for: str | None = None
     made_from: str | None = None
     keys: str | None = None
+    context: str | None = None
 
     def make_metadata(self) -> dict[str, str | int | bool]:
         """The metadata as Chroma stores it."""
@@ -86,6 +89,14 @@ class PassageEntry:
     headings: tuple[str, ...] = ()
     locations_json: str = ""
     sketch: Sequence[int] = field(default=(), compare=False)
+
+    @property
+    def context(self) -> str:
+        """What is indexed with the passage but not shown: that of the document whose metadata stand first."""
+        if f'"{CONTEXT_KEY}"' not in self.locations_json:
+            return ""
+        locations = self.read_locations()
+        return str(locations[sort_sources(locations)[0]].get(CONTEXT_KEY, ""))
 
     def list_metadata(self) -> dict[str, dict[str, Any]]:
         """{document: the passage's flat metadata there}. Documents that hold exactly the stored text come first."""
@@ -166,7 +177,8 @@ def sort_sources(locations: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def get_location(passage: Passage) -> dict[str, Any] | None:
-    """Where in its document a passage stands, from the first of its places, with its metadata; None if it has neither.
+    """Where in its document a passage stands, from the first of its places, with its metadata and its context; None if
+    it has nothing of these.
 
     The keys "file" and "headings" are left out, because a `PassageEntry` stores them separately. The metadata are those
     of the place; if it has none, those of the passage.
@@ -177,7 +189,9 @@ def get_location(passage: Passage) -> dict[str, Any] | None:
         location = {name: value for name, value in places[0].items() if name not in NOT_OF_A_LOCATION}
     if "metadata" not in location and passage.get("metadata"):
         location["metadata"] = dict(passage["metadata"])
-    return location if places or "metadata" in location else None
+    if passage.get("context"):
+        location[CONTEXT_KEY] = passage["context"]
+    return location if places or location.keys() & {"metadata", CONTEXT_KEY} else None
 
 
 def add_kinds(kinds: dict[str, set[str]], entry: PassageEntry) -> None:
@@ -228,6 +242,7 @@ def read_info(collection: "Collection") -> CollectionInfo:
             made_for=str(metadata["made_for"]) if "made_for" in metadata else None,
             made_from=str(metadata["made_from"]) if "made_from" in metadata else None,
             keys=str(metadata["keys"]) if "keys" in metadata else None,
+            context=str(metadata["context"]) if "context" in metadata else None,
         )
     except KeyError as missing:
         raise SetupError(
@@ -237,12 +252,14 @@ def read_info(collection: "Collection") -> CollectionInfo:
 
 
 def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
-    """A stored passage with its places and its metadata. The places in documents with exactly the stored text come
-    first; the metadata are those of the first.
+    """A stored passage with its places, its metadata and its context. The places in documents with exactly the stored
+    text come first; metadata and context are those of the first.
     """
-    passage = Passage(id=id_, title=str(metadata["title"]), text=text)
-    if places := read_places(read_entry(metadata)):
+    passage, entry = Passage(id=id_, title=str(metadata["title"]), text=text), read_entry(metadata)
+    if places := read_places(entry):
         passage["places"] = places
+    if context := entry.context:
+        passage["context"] = context
     if own_metadata := {k: v for k, v in sorted(metadata.items()) if k not in INNER_KEYS and k != "title"}:
         passage["metadata"] = own_metadata
     return passage
@@ -264,7 +281,7 @@ def read_places(entry: PassageEntry) -> list[Place]:
         if NO_PLACE_KEY in locations[source]:
             continue
         place: dict[str, Any] = {"file": source} | {
-            k: v for k, v in locations[source].items() if k not in (OWN_HASH_KEY, FILE_HASH_KEY)
+            k: v for k, v in locations[source].items() if k not in (OWN_HASH_KEY, FILE_HASH_KEY, CONTEXT_KEY)
         }
         if entry.headings:
             place["headings"] = list(entry.headings)

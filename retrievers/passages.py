@@ -15,9 +15,16 @@ PASSAGE_KEYS = ("title", "score", "places")  # of a document's metadata: these a
 
 
 def make_indexed_text(passage: Passage) -> str:
-    """The text that is embedded and matched: the title, the headings above the passage, and its text."""
-    parts = [passage["title"], " > ".join(get_headings(passage)), passage["text"]]
+    """The text that is embedded and matched: the title, the headings above the passage, its context if the collection
+    was indexed with one, and its text.
+    """
+    parts = [passage["title"], " > ".join(get_headings(passage)), passage.get("context", ""), passage["text"]]
     return "\n".join(part for part in parts if part)
+
+
+def hide_context(passage: Passage) -> Passage:
+    """The passage without the context that only an index uses."""
+    return {key: value for key, value in passage.items() if key != "context"}  # type: ignore[return-value]
 
 
 def make_document(passage: Passage) -> Document:

@@ -23,6 +23,7 @@ def index(
     collection: str | None = None,
     context: "Context | None" = None,
     words: int = 100,
+    add_context: str | None = None,
     prune: bool = False,
     metadata: Mapping[str, Any] | None = None,
     progress: Callable[[int, int, str], None] | None = None,
@@ -37,11 +38,13 @@ def index(
     generator of any length (docs/recipes.md). split: split documents of more than `words` words; False: each document
     is one passage, as your splitter has made it. Files are always split. collection: the collection's name, by default
     the context's. context: its store, embeddings, embedding_batch and title_key are used. words: the largest number of
-    words in a passage. prune: remove documents whose files under the paths no longer exist or are now left out by a
-    .gitignore; with documents, those of earlier calls that are not among them. metadata: of all these passages, beside
-    what files and documents say of themselves; the setting `where` filters by them (docs/documents.md). progress:
-    called with (done, total, path), where done and total count files or documents; a file of JSON lines counts as many
-    times as it has lines.
+    words in a passage. add_context: what is indexed with each passage beside its title, headings and text, though never
+    shown: "outline" for the first sentence of its section, "none" for nothing; by default as the collection has it, and
+    "none" for a new one (docs/retrievers.md). prune: remove documents whose files under the paths no longer exist or
+    are now left out by a .gitignore; with documents, those of earlier calls that are not among them. metadata: of all
+    these passages, beside what files and documents say of themselves; the setting `where` filters by them
+    (docs/documents.md). progress: called with (done, total, path), where done and total count files or documents; a
+    file of JSON lines counts as many times as it has lines.
 
     A document of LangChain keeps its metadata and its id; without an id, it gets a hash of its content. Documents with
     the same metadata `source` belong together: when a source is given again, its former passages are replaced.
@@ -49,7 +52,7 @@ def index(
     Returns an IndexReport: the numbers of files (or sources) `added`, `unchanged`, `replaced` and `removed`, the files
     `skipped` (path and reason), and `passages`, the number of passages in the collection. The docstring of
     `IndexReport` explains the other fields. Raises SetupError for a path that does not exist, an item that is not a
-    document, a missing, bad or reserved collection name, and a collection that was made with other embeddings.
+    document, a missing, bad or reserved collection name, and a collection of other embeddings or another context.
 
     >>> import pathlib, quorum
     >>> _ = pathlib.Path("travel.md").write_text("Train tickets are booked by Mira Oduya.")
@@ -82,7 +85,7 @@ def index(
     if not name:
         raise SetupError("No collection is named to index into; give one: quorum.index(PATH, collection=NAME).")
     options: Any = {"collection": name, "store": settings.store, "embeddings": settings.embeddings, "prune": prune}
-    options |= {"embedding_batch": settings.embedding_batch, "metadata": metadata}
+    options |= {"embedding_batch": settings.embedding_batch, "metadata": metadata, "add_context": add_context}
     if documents is not None:
         return index_given(
             documents, **options, words=words if split else None, title_key=settings.title_key, progress=progress

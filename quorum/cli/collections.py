@@ -93,6 +93,7 @@ def make_summary_row(summary: "CollectionSummary") -> list[str]:
     """The row of a collection in the table of `list_collections`."""
     remarks = [
         *(["unfinished"] if summary.unfinished else []),
+        *([f"context {summary.context}"] if summary.context else []),
         *([f"made by {describe_maker(summary)}"] if summary.made_for else []),
     ]
     return [

@@ -29,6 +29,16 @@ def index(
         ),
     ] = None,
     words: Annotated[int, typer.Option("--words", metavar="N", help="Most words in a passage.")] = 100,
+    add_context: Annotated[
+        str | None,
+        typer.Option(
+            "--context",
+            metavar="CONTEXT",
+            help="Index with each passage, unseen, also: 'outline' (the first sentence of its section) or 'none'; if "
+            "omitted, as the collection has it.",
+            show_default=False,
+        ),
+    ] = None,
     prune: Annotated[
         bool,
         typer.Option(
@@ -103,6 +113,7 @@ def index(
                 store=context.store,
                 embeddings=context.embeddings,
                 words=words,
+                add_context=add_context,
                 prune=prune,
                 engine=engine,
                 watch=watch,

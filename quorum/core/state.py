@@ -60,6 +60,10 @@ class Passage(TypedDict):
     """The retriever's score, if a reranker's took its place."""
     places: NotRequired[list[Place]]
     """Where the passage stands in files."""
+    context: NotRequired[str]
+    """What is searched with it but never shown or read: the first sentence of its section, in a collection that was
+    indexed with `--context outline`. Passages that a search returns do not have it.
+    """
     metadata: NotRequired[dict[str, Any]]
     """What is known about it: of a passage of a collection its flat metadata, by which `where` filters; of a retriever
     of the user's what it says; JSON data.

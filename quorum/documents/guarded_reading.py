@@ -47,8 +47,8 @@ class GuardedReader:
         self.owner_pid = 0
         self.lock = threading.Lock()
 
-    def read(self, path: Path, words: int) -> FilePassages:
-        """(passages, notes for the user) of a document. words: the most words of a passage.
+    def read(self, path: Path, words: int, *, outline: bool = False) -> FilePassages:
+        """(passages, notes for the user) of a document. words, outline: as in `read_file_passages`.
 
         Raises `Unreadable`, also for a file that crashes its reader or takes more processor time than the limit plus
         5 s per megabyte. On Windows there is no time limit.
@@ -60,7 +60,7 @@ class GuardedReader:
             try:
                 assert process.stdin is not None
                 memory = self.memory_limit + MEMORY_PER_BYTE * int(1e6 * measure_megabytes(path))
-                pickle.dump(Request(str(path), words, seconds, memory), process.stdin)
+                pickle.dump(Request(str(path), words, seconds, memory, outline), process.stdin)
                 process.stdin.flush()
                 reply = receive_reply(process, longest_wait)
             except TimeoutError:
@@ -164,19 +164,19 @@ def is_guarded(path: Path) -> bool:
 
 
 def read_ahead(
-    files: Sequence[Path], words: int, reader: GuardedReader | None
+    files: Sequence[Path], words: int, reader: GuardedReader | None, *, outline: bool = False
 ) -> Generator[tuple[Path, "Future[FilePassages]"], None, None]:
     """Yields (file, its future passages and notes). The next file is read while the caller works on this one.
 
-    words: the most words of a passage. reader: reads the files for which `is_guarded` holds; None: this process reads
-    every file.
+    words, outline: as in `read_file_passages`. reader: reads the files for which `is_guarded` holds; None: this process
+    reads every file.
     """
 
     def read(path: Path) -> FilePassages:
         if reader is not None and is_guarded(path):
-            return reader.read(path, words)
+            return reader.read(path, words, outline=outline)
         notes: list[tuple[str, str]] = []
-        return list(read_file_passages(path, words, notes)), notes
+        return list(read_file_passages(path, words, notes, outline=outline)), notes
 
     pool = ThreadPoolExecutor(1, thread_name_prefix="quorum-read")
     pending_files: list[tuple[Path, Future[FilePassages]]] = []

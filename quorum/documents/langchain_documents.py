@@ -12,7 +12,7 @@ from quorum.core.json_text import make_plain
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
 from quorum.documents.document import Block, Document, join_lines, remove_unstorable
-from quorum.documents.pieces import LONGEST_HEADING, Piece, set_content_id, split_document
+from quorum.documents.pieces import LONGEST_HEADING, Piece, add_context, set_content_id, split_document
 from quorum.documents.places import find_page, find_source
 from quorum.documents.readers import SUFFIXES_OF_MODULE, load_reader
 from quorum.documents.split import count_half_words
@@ -47,12 +47,13 @@ def get_own_id(document: LangChainDocument) -> str:
 
 
 def read_langchain_passages(
-    document: LangChainDocument, words: int | None, title_key: str | None = None
+    document: LangChainDocument, words: int | None, title_key: str | None = None, *, outline: bool = False
 ) -> Iterator[Passage]:
     """The passages of a document, none if it has no text.
 
     words: a document of more words is split into passages of at most so many; None: it is one passage, whatever its
     length. title_key: the key of its metadata that holds the title; None: the first of TITLE_KEYS, or else the source.
+    outline: whether the passages have a `context` (see `quorum.documents.outline`).
 
     A passage has the document's id, with #1, #2, ... if there are several; without one, a hash of its content. Its
     place names the document's source, or what `name_document` calls it, and holds its metadata.
@@ -66,12 +67,12 @@ def read_langchain_passages(
         pieces = [Piece(text, 0, len(text), None, ())]
     else:
         parsed_document = parse_text(text, source)
-        pieces = list(split_document(parsed_document, words))
+        pieces = list(split_document(parsed_document, words, outline=outline))
     title = remove_unstorable(join_lines(title or parsed_document.title or PurePath(source or "").stem))
     start = find_start(metadata) if parsed_document.text == text else None
     for number, piece in enumerate(pieces, start=1):
         place = make_place(name_document(document), metadata, piece, start)
-        passage = Passage(id=own_id, title=title, text=piece.text, places=[place])
+        passage = add_context(Passage(id=own_id, title=title, text=piece.text, places=[place]), piece.context)
         if own_id and len(pieces) > 1:
             passage["id"] = f"{own_id}#{number}"
         yield passage if own_id else set_content_id(passage)

@@ -1,6 +1,5 @@
 """Splits documents and long passages into the passages that are indexed."""
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -10,8 +9,10 @@ from typing import NamedTuple
 from quorum.core.state import Passage, Place
 from quorum.datasets.records import hash_content
 from quorum.documents.document import BLOCK_GAP, Block, Document, join_lines
+from quorum.documents.outline import find_context, find_context_of_part, find_first_sentences
 from quorum.documents.read import read_document
 from quorum.documents.sections import (
+    ITEM,
     LocatedUnit,
     find_sections,
     find_shared_headings,
@@ -32,14 +33,14 @@ from quorum.documents.split import (
 # A passage from a file of JSON lines is split if it has more than this many times the words that a passage should have.
 MAX_UNSPLIT_FACTOR = 3
 BULLET = "- "
-ITEM = re.compile(r"- |\d{1,3}[.)] ")  # how the text of a list item begins
 DEEPEST_INDENT = 200  # characters; if a line is indented more deeply, its whole indentation is dropped
 LONGEST_HEADING = 200  # characters that a passage keeps of each heading above it
 
 
 class Piece(NamedTuple):
     """A passage of a document: its text, its position and the headings above it. start, end: offsets in the document's
-    text, in characters. page, last_page: where it begins and ends, from 1; None if the file has no pages.
+    text, in characters. page, last_page: where it begins and ends, from 1; None if the file has no pages. context: the
+    first sentence of its section, if it was asked for and the piece lacks it.
     """
 
     text: str
@@ -48,11 +49,14 @@ class Piece(NamedTuple):
     page: int | None
     headings: tuple[str, ...]
     last_page: int | None = None
+    context: str = ""
 
 
-def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None) -> Iterator[Passage]:
+def read_file_passages(
+    path: Path, words: int = 100, notes: list[tuple[str, str]] | None = None, *, outline: bool = False
+) -> Iterator[Passage]:
     """The passages of a file, of at most `words` words each, with ids made from their content. Adds (path, note for the
-    user) to `notes`.
+    user) to `notes`. outline: whether they have a `context` (see `quorum.documents.outline`).
 
     Raises `Unreadable` if the file cannot be read.
     """
@@ -62,7 +66,7 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
     title = document.title or path.stem
     metadata = dict(document.metadata)  # its passages share it
     modified_at = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    for piece in split_document(document, words):
+    for piece in split_document(document, words, outline=outline):
         place = Place(file=str(path), start=piece.start, end=piece.end, modified=modified_at)
         if piece.page is not None:
             place["page"] = piece.page
@@ -72,7 +76,14 @@ def read_file_passages(path: Path, words: int = 100, notes: list[tuple[str, str]
             place["headings"] = list(piece.headings)
         if metadata:
             place["metadata"] = metadata
-        yield set_content_id(Passage(id="", title=title, text=piece.text, places=[place]))
+        yield set_content_id(add_context(Passage(id="", title=title, text=piece.text, places=[place]), piece.context))
+
+
+def add_context(passage: Passage, context: str) -> Passage:
+    """Give a passage its context, if it is not empty."""
+    if context:
+        passage["context"] = context
+    return passage
 
 
 def set_content_id(passage: Passage) -> Passage:
@@ -94,18 +105,18 @@ def hash_passage(passage: Passage) -> str:
     return hash_content(passage["title"], text)
 
 
-def split_document(document: Document, words: int = 100) -> Iterator[Piece]:
+def split_document(document: Document, words: int = 100, *, outline: bool = False) -> Iterator[Piece]:
     """The passages of a document, of at most `words` words each.
 
     Each passage lies in one section, the text below one heading; sections of fewer than ten words are joined to a
     neighbour (see `quorum.documents.sections`). Headings stay with the text after them if the headings and the first
     sentence, row or line of that text fit into one passage. A row of a table or a line of code is only split if it is
-    longer than a passage. Prose is split as in `quorum.documents.split`.
+    longer than a passage. Prose is split as in `quorum.documents.split`. outline: whether pieces have their context.
     """
     max_half_words = 2 * words  # a word counts as 2 half words, a character of a script without spaces as 1
     sections = find_sections(locate_units(document, max_half_words))
     for section in join_tiny_sections(sections, max_half_words):
-        yield from split_section(document, section, max_half_words)
+        yield from split_section(document, section, max_half_words, outline=outline)
 
 
 def locate_units(document: Document, max_half_words: int) -> Iterator[LocatedUnit]:
@@ -158,8 +169,13 @@ def find_line_spans(text: str, begin: int, end: int) -> Iterator[tuple[int, int]
         begin = stop + 1
 
 
-def split_section(document: Document, section: Sequence[LocatedUnit], max_half_words: int) -> Iterator[Piece]:
-    """The passages of one section. A list that goes on in a further passage has the line above it there, too."""
+def split_section(
+    document: Document, section: Sequence[LocatedUnit], max_half_words: int, *, outline: bool = False
+) -> Iterator[Piece]:
+    """The passages of one section. A list that goes on in a further passage has the line above it there, too. outline:
+    as in `split_document`.
+    """
+    first_sentences = find_first_sentences(section) if outline else {}
     section = mark_introductions(document.text, section)
     for first, last in pack_ranges([unit.unit for unit in section], max_half_words):
         units = section[first:last]
@@ -171,7 +187,9 @@ def split_section(document: Document, section: Sequence[LocatedUnit], max_half_w
             text = f"{subject}\n{text}"
         page = next((unit.block.page for unit in units if not is_in_heading_block(unit)), units[0].block.page)
         headings = find_shared_headings(list_paths(units))
-        yield Piece(text, units[0].unit.start, units[-1].unit.end, page, headings, units[-1].block.page)
+        start, end, last_page = units[0].unit.start, units[-1].unit.end, units[-1].block.page
+        context = find_context(document.text, first_sentences, headings, start, text) if outline else ""
+        yield Piece(text, start, end, page, headings, last_page, context)
 
 
 def mark_introductions(text: str, section: Sequence[LocatedUnit]) -> list[LocatedUnit]:
@@ -224,8 +242,10 @@ def format_block(text: str, block: Block) -> str:
     return "\n".join(line.rstrip() for line in text.split("\n")) if block.kind == "code" else join_lines(text)
 
 
-def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
-    """The passage unchanged, or its parts if it has more than 3 x `words` words."""
+def split_passage(passage: Passage, words: int, *, outline: bool = False) -> Iterator[Passage]:
+    """The passage unchanged, or its parts if it has more than 3 x `words` words. outline: whether parts have a context,
+    the first sentence of the whole.
+    """
     max_half_words = 2 * MAX_UNSPLIT_FACTOR * words
     if len(passage["text"]) <= max_half_words or count_half_words(passage["text"]) <= max_half_words:
         yield passage
@@ -234,4 +254,4 @@ def split_passage(passage: Passage, words: int) -> Iterator[Passage]:
         piece = Passage(id=f"{passage['id']}#{part}", title=passage["title"], text=text)
         if "places" in passage:
             piece["places"] = passage["places"]
-        yield piece
+        yield add_context(piece, find_context_of_part(passage["text"], text)) if outline else piece

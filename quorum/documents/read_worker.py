@@ -24,12 +24,15 @@ except ImportError:  # Windows
 
 
 class Request(NamedTuple):
-    """A file to read into passages of at most `words` words, within `seconds` of processor time and `memory` bytes."""
+    """A file to read into passages of at most `words` words, within `seconds` of processor time and `memory` bytes.
+    outline: whether the passages have a context.
+    """
 
     path: str
     words: int
     seconds: float
     memory: int
+    outline: bool = False
 
 
 class Reply(NamedTuple):
@@ -88,7 +91,8 @@ def make_reply(request: Request) -> Reply:
     """Read the file of a request, and return the reply: passages, or what went wrong. Never raises an `Exception`."""
     notes: list[tuple[str, str]] = []
     try:
-        return Reply(list(read_file_passages(Path(request.path), request.words, notes)), notes)
+        passages = read_file_passages(Path(request.path), request.words, notes, outline=request.outline)
+        return Reply(list(passages), notes)
     except Unreadable as reason:
         return Reply([], notes, str(reason))
     except Exception as error:  # noqa: BLE001  (the process that sent the request raises it again)

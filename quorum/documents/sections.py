@@ -1,11 +1,13 @@
 """The sections of a document, the text below one heading each; those of a few words are joined to a neighbour."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from quorum.documents.document import Block
 from quorum.documents.split import Unit
 
+ITEM = re.compile(r"- |\d{1,3}[.)] ")  # how the text of a list item begins
 TINY = 2 * 10  # half words; a shorter section joins a neighbour
 
 

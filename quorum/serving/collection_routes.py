@@ -93,6 +93,7 @@ class CollectionRoutes:
             "changed": summary.changed,
             "is_sample": name == SAMPLE,
             "made_for": summary.made_for,
+            "context": summary.context,
             "may_change": is_owner and self.requested.may_change_documents(name, summary.made_for),
             "may_rename": is_owner and self.requested.may_rename(name, summary.made_for),
         }

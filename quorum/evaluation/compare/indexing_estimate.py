@@ -82,16 +82,18 @@ def read_documents(path: Path, settings: "IndexSettings | None") -> Iterator[Pas
     from quorum.documents.guarded_reading import TIME_LIMIT, get_shared_reader, read_ahead
     from quorum.documents.pieces import split_passage
     from quorum.documents.read import is_passage_file, read_passage_lines
+    from quorum.retrievers.added_context import OUTLINE
     from quorum.retrievers.index_settings import IndexSettings
 
-    words = (settings or IndexSettings()).words
+    chosen = settings or IndexSettings()
+    words, outline = chosen.words, chosen.context == OUTLINE
     files, _ = find_files([resolve_path(path)])
     for file in filter(is_passage_file, files):
         for _, passage in read_passage_lines(file):
             if not isinstance(passage, str):
-                yield from split_passage(passage, words)
+                yield from split_passage(passage, words, outline=outline)
     documents = [file for file in files if not is_passage_file(file)]
-    with closing(read_ahead(documents, words, get_shared_reader(TIME_LIMIT))) as read:
+    with closing(read_ahead(documents, words, get_shared_reader(TIME_LIMIT), outline=outline)) as read:
         for _, future in read:
             try:
                 yield from future.result()[0]

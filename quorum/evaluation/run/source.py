@@ -86,7 +86,7 @@ class Source:
         if not self.named:
             return self.describe_common()
         common = self.describe_common() if replace(self, named={}).retrieves else {"passages": "collections"}
-        indexed = {} if self.indexes is None else {"indexes": [asdict(item) for item in self.indexes.settings]}
+        indexed = {} if self.indexes is None else {"indexes": [item.chosen for item in self.indexes.settings]}
         collections = {column: asdict(collection) for column, collection in self.named.items()}
         return {**common, **indexed, "collections": collections}
 
@@ -315,7 +315,6 @@ def index_corpus(
     documents are split into passages. Passages already indexed are left unchanged. data: for a pool, the question file.
     """
     from quorum.retrievers.index import index_documents, index_passages
-    from quorum.retrievers.index_settings import IndexSettings
 
     corpus = str(source.corpus)
     pool_file = data if corpus == POOL_SOURCE else None
@@ -330,7 +329,7 @@ def index_corpus(
             made_for=MADE_FOR,
             made_from=path.name,
             embedding_batch=context.embedding_batch,
-            **asdict(settings or IndexSettings()),
+            **({} if settings is None else settings.parameters),
         )
         for skipped_file, reason in report.skipped:
             LOG.warning("%s of the corpus is left out: %s", skipped_file, reason)
