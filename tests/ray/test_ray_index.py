@@ -36,7 +36,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def index_folder(docs: Path, store: Path, engine: str) -> IndexReport:
-    return index_documents([docs], collection="docs", store=store, engine=engine)
+    return index_documents([docs], collection="docs", store=store, engine=engine, add_context="outline")
 
 
 def sort_report(report: IndexReport) -> Any:
