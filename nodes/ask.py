@@ -14,11 +14,11 @@ from quorum.core.errors import TooLong
 from quorum.core.state import CountedReplies, Draft, Passage, State, Usage, merge_counted_replies, merge_usage
 from quorum.core.text import UNKNOWN
 from quorum.models.call import Reply, call
-from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.cuts import wants_short_answer
+from quorum.nodes.fit_window import find_window, fit_into_window
 from quorum.nodes.leaks import find_demonstration_answers, list_absent_answers, remove_leaked_answers
 from quorum.nodes.read_replies import forget_unfinished_answer, get_answer, is_cut_off, read_short_answers
 from quorum.parsing.answer_text import find_answer_text
@@ -32,7 +32,7 @@ from quorum.prompts.prompt import Prompt
 
 T = TypeVar("T")
 
-DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
+REFUSED_PARTS = 10  # after a refusal of the server one tenth of the passages is dropped: each try is a request
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,8 @@ async def send_what_fits(
     window: the most tokens that a prompt may have. Our estimate is compared with it; the server may also refuse a
     prompt as too long. Raises TooLong if not even one passage fits.
     """
-    shown = list(passages)
+    shown, rendered_prompt = fit_into_window(write, passages, window)
     while True:
-        rendered_prompt = write(shown)
         try:
             if (count := estimate_tokens(rendered_prompt.text)) > window:
                 raise TooLong(f"about {count} tokens, the window has {window}")
@@ -217,7 +216,8 @@ async def send_what_fits(
         except TooLong as error:
             if len(shown) < 2:
                 raise explain_too_long(rendered_prompt, shown, error) from None
-            shown.pop()
+            del shown[-max(1, len(shown) // REFUSED_PARTS) :]
+            rendered_prompt = write(shown)
 
 
 async def read_prompt_overrides(context: Context) -> Mapping[str, str]:
@@ -230,14 +230,6 @@ async def read_prompt_overrides(context: Context) -> Mapping[str, str]:
     if isinstance(overrides, str):
         overrides = dict(await asyncio.to_thread(load_overrides, overrides))
     return choose_texts(overrides, cites=cites(context), is_plain=context.shorten == "off")
-
-
-async def find_window(context: Context, model: str | BaseChatModel) -> int:
-    """How many tokens a prompt may have: the setting context_window, else the model's profile, else 8192."""
-    if context.context_window is not None:
-        return context.context_window
-    profile = getattr(await chat_model_async(model, context), "profile", None) or {}
-    return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
 
 
 def format_list(items: Sequence[str]) -> str:

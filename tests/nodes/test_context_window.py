@@ -6,7 +6,10 @@ from method_fixtures import PASSAGES, QUESTION, STATE, make_runtime
 from quorum.core.errors import CallError, TooLong
 from quorum.core.state import Passage, State
 from quorum.models.scripted import ScriptedModel
+from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer import concat_answer, passage_answer
+from quorum.nodes.fit_window import fit_into_window
+from quorum.prompts import RenderedPrompt, format_passages, render_prompt
 
 
 async def test_the_lowest_ranked_passages_are_dropped_whole_to_fit_the_window() -> None:
@@ -54,3 +57,33 @@ async def test_the_models_profile_gives_the_size_of_its_context_window() -> None
     model = ScriptedModel(profile={"max_input_tokens": 670}).on("answer", "1931")
     long_passages = [Passage(id=str(i), title="", text="word " * 100) for i in range(5)]
     assert (await concat_answer({"question": QUESTION, "passages": long_passages}, make_runtime(model)))["dropped"] == 3
+
+
+@pytest.mark.parametrize("window", [1, 100, 670, 1200, 100_000])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+async def test_as_many_passages_are_shown_as_fit(window: int, count: int) -> None:
+    """As if one passage after another were dropped, of different lengths."""
+    passages = [Passage(id=str(n), title="", text=f"{n} " + "word " * (37 * n % 50)) for n in range(count)]
+    fitting = [n for n in range(count + 1) if estimate_tokens(write_prompt(passages[:n]).text) <= window]
+    shown, prompt = fit_into_window(write_prompt, passages, window)
+    assert len(shown) == max(fitting[-1] if fitting else 0, min(1, count))
+    assert prompt == write_prompt(shown)
+
+
+async def test_thousands_of_passages_are_cut_down_in_few_steps() -> None:
+    passages = [Passage(id=str(n), title="", text="word " * 100) for n in range(5000)]
+    counts: list[int] = []
+
+    def write(shown: list[Passage]) -> RenderedPrompt:
+        counts.append(len(shown))
+        return write_prompt(shown)
+
+    shown, _ = fit_into_window(write, passages, 8192)
+    assert len(shown) == 46
+    assert len(counts) < 10
+    assert max(counts) < 100  # no prompt with all of them is written
+    assert len(fit_into_window(write, passages, 1_000_000)[0]) == 5000
+
+
+def write_prompt(shown: list[Passage]) -> RenderedPrompt:
+    return render_prompt("answer", passages=format_passages(shown), question=QUESTION)

@@ -1,0 +1,49 @@
+"""How many passages fit into a model's context window."""
+
+from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
+
+from langchain_core.language_models import BaseChatModel
+
+from quorum.core.context import Context
+from quorum.core.state import Passage
+from quorum.models.chat import chat_model_async
+from quorum.models.token_estimate import estimate_tokens
+from quorum.prompts import RenderedPrompt
+
+DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
+
+
+async def find_window(context: Context, model: str | BaseChatModel) -> int:
+    """How many tokens a prompt may have: the setting context_window, else the model's profile, else 8192."""
+    if context.context_window is not None:
+        return context.context_window
+    profile = getattr(await chat_model_async(model, context), "profile", None) or {}
+    return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
+
+
+def fit_into_window(
+    write: Callable[[list[Passage]], RenderedPrompt], passages: Sequence[Passage], window: int
+) -> tuple[list[Passage], RenderedPrompt]:
+    """The most passages, from the first on, that fit by our estimate, at least one if there are any, and their prompt.
+
+    They are found by bisection, because there may be thousands. It begins with as many as have texts that fill the
+    window.
+    """
+    fitting, too_many = 0, len(passages) + 1
+    count, prompt_of_count = count_texts(passages, window), dict[int, RenderedPrompt]()
+    while too_many - fitting > 1:
+        prompt_of_count[count] = write(list(passages[:count]))
+        if estimate_tokens(prompt_of_count[count].text) <= window:
+            fitting, doubled = count, min(2 * count, len(passages))
+            count = doubled if too_many > len(passages) else (fitting + too_many) // 2
+        else:
+            too_many, count = count, (fitting + count) // 2
+    fitting = max(fitting, min(1, len(passages)))
+    return list(passages[:fitting]), prompt_of_count.get(fitting) or write(list(passages[:fitting]))
+
+
+def count_texts(passages: Sequence[Passage], window: int) -> int:
+    """How many passages, at least one if there are any, have texts that are together no longer than the window."""
+    lengths = accumulate(estimate_tokens(passage["text"]) for passage in passages)
+    return max(sum(1 for _ in takewhile(lambda length: length <= window, lengths)), min(1, len(passages)))
