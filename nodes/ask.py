@@ -18,7 +18,7 @@ from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.cuts import wants_short_answer
-from quorum.nodes.fit_window import find_window, fit_into_window
+from quorum.nodes.fit_window import find_window, fit_into_window, warn_of_assumed_window
 from quorum.nodes.leaks import find_demonstration_answers, list_absent_answers, remove_leaked_answers
 from quorum.nodes.read_replies import forget_unfinished_answer, get_answer, is_cut_off, read_short_answers
 from quorum.parsing.answer_text import find_answer_text
@@ -111,6 +111,8 @@ async def ask(
         passages or (),
         window,
     )
+    if len(shown) < len(passages or ()):
+        await warn_of_assumed_window(context, context.model if model is None else model)
     texts_of_replies = [undo_escapes(reply.text) for reply in replies]
     replies_in_words = [json_form.write_in_words(text) if json_form else text for text in texts_of_replies]
     parsed_replies = [

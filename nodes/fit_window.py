@@ -1,5 +1,6 @@
 """How many passages fit into a model's context window."""
 
+import logging
 from collections.abc import Callable, Sequence
 from itertools import accumulate, takewhile
 
@@ -11,15 +12,36 @@ from quorum.models.chat import chat_model_async
 from quorum.models.token_estimate import estimate_tokens
 from quorum.prompts import RenderedPrompt
 
+LOG = logging.getLogger("quorum")
+WARNED_MODELS: set[str] = set()
 DEFAULT_WINDOW = 8192  # tokens, if neither the setting nor the model's profile gives a number
 
 
 async def find_window(context: Context, model: str | BaseChatModel) -> int:
     """How many tokens a prompt may have: the setting context_window, else the model's profile, else 8192."""
+    return await find_known_window(context, model) or DEFAULT_WINDOW
+
+
+async def find_known_window(context: Context, model: str | BaseChatModel) -> int | None:
+    """The setting context_window, else what the model's profile says; None if neither says how long a prompt may be."""
     if context.context_window is not None:
         return context.context_window
     profile = getattr(await chat_model_async(model, context), "profile", None) or {}
-    return int(profile.get("max_input_tokens") or DEFAULT_WINDOW)
+    return int(profile.get("max_input_tokens") or 0) or None
+
+
+async def warn_of_assumed_window(context: Context, model: str | BaseChatModel) -> None:
+    """Log that passages were left out because of a window that is only assumed: once for each model of this process."""
+    name = model if isinstance(model, str) else type(model).__name__
+    if name in WARNED_MODELS or await find_known_window(context, model) is not None:
+        return
+    WARNED_MODELS.add(name)
+    LOG.warning(
+        "%s: nothing says how many tokens this model reads, so passages beyond %s tokens are left out; set "
+        "context_window to the size of its window.",
+        name,
+        f"{DEFAULT_WINDOW:,}",
+    )
 
 
 def fit_into_window(

@@ -85,5 +85,24 @@ async def test_thousands_of_passages_are_cut_down_in_few_steps() -> None:
     assert len(fit_into_window(write, passages, 1_000_000)[0]) == 5000
 
 
+async def test_a_window_that_is_only_assumed_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    class UnknownWindow(ScriptedModel):
+        pass
+
+    passages = [Passage(id=str(n), title="", text="word " * 2000) for n in range(4)]
+    model = UnknownWindow().on("answer", "1931", "1931")
+    for _ in range(2):
+        update = await concat_answer({"question": QUESTION, "passages": passages}, make_runtime(model))
+    assert update["dropped"] == 2
+    [warning] = [record.getMessage() for record in caplog.records]
+    assert warning == (
+        "UnknownWindow: nothing says how many tokens this model reads, so passages beyond 8,192 tokens are left out; "
+        "set context_window to the size of its window."
+    )
+    model = UnknownWindow(profile={"max_input_tokens": 7000}).on("answer", "1931")
+    await concat_answer({"question": QUESTION, "passages": passages}, make_runtime(model))
+    assert len(caplog.records) == 1
+
+
 def write_prompt(shown: list[Passage]) -> RenderedPrompt:
     return render_prompt("answer", passages=format_passages(shown), question=QUESTION)
