@@ -84,6 +84,10 @@ SELF_VERIFICATION = (
     "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
 )
 HYDE = "Gao et al. 2023, Precise Zero-Shot Dense Retrieval without Relevance Labels (arXiv:2212.10496)"
+SELF_ROUTE = (
+    "Li et al. 2024, Retrieval Augmented Generation or Long-Context LLMs? A Comprehensive Study and Hybrid Approach "
+    "(arXiv:2407.16833)"
+)
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -188,6 +192,20 @@ METHODS = {
             "The model makes up a passage that might answer; the search is for it; one prompt over what is found.",
             "1 + n",
             "2",
+        ),
+        Method(
+            "full_documents",
+            SELF_ROUTE,
+            "One prompt over the documents of the passages found, as far as they fit, or over all (documents).",
+            "n",
+            "1",
+        ),
+        Method(
+            "self_route",
+            SELF_ROUTE,
+            "One prompt over the passages found; if the answer is unknown, one over their documents.",
+            "n + [unknown] n",
+            "1 or 2",
         ),
     )
 }

@@ -39,15 +39,15 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
         MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)...
     """
 
-    def shorten_after(self, *nodes: str, then: str = "find_evidence") -> Self:
+    def shorten_after(self, *nodes: str, then: str = "find_evidence", name: str = "shorten") -> Self:
         """Add the node `shorten`, which asks the model for the short answer when these nodes got only a wordy one.
 
-        then: the node after these and after `shorten`.
+        then: the node after these and after `shorten`. name: that of the node, where a graph has two.
         """
         graph: Any = self  # the type checker knows no node for a state that may be of any type
-        graph.add_node(shorten).add_edge("shorten", then)
+        graph.add_node(name, shorten).add_edge(name, then)
         for node in nodes:
-            graph.add_conditional_edges(node, shorten_if_wordy, {"wordy": "shorten", "not wordy": then})
+            graph.add_conditional_edges(node, shorten_if_wordy, {"wordy": name, "not wordy": then})
         return self
 
     def end_with_evidence(self) -> Self:

@@ -11,6 +11,8 @@ TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
         "summary": "Summarize what is relevant, then answer",
         "sum_and_pred": "Summarize, then answer from the summary alone",
         "hyde": "Search with a made-up passage, then one answer",
+        "full_documents": "One answer from whole documents",
+        "self_route": "All passages at once; if unknown, whole documents",
     },
     "Read each passage alone and vote": {
         "post_fusion": "Each passage votes",

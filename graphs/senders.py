@@ -9,7 +9,7 @@ from quorum.nodes.sent_prompts import find_sent_prompts, list_known_prompts
 
 # Every method has these parts and nodes, whose prompts are sent if a setting asks for it: `sent_by` says which.
 SHARED_PARTS = {"retrieve", "reranking"}
-SHARED_NODES = {"shorten"}
+SHARED_NODES = {"shorten", "shorten_again"}
 
 
 @cache

@@ -83,11 +83,16 @@ async def summarized_answer(state: State, runtime: Runtime[Context]) -> State:
 
 
 async def answer_from_all(
-    prompt: Prompt[str], state: State, runtime: Runtime[Context], candidates: list[str] | None = None
+    prompt: Prompt[str],
+    state: State,
+    runtime: Runtime[Context],
+    candidates: list[str] | None = None,
+    **how_to_ask: Any,
 ) -> State:
     """Ask one prompt over all passages. The most frequent answer of the samples wins (Wang et al. 2022).
 
-    With several samples, the confidence is the share of the samples that gave this answer.
+    With several samples, the confidence is the share of the samples that gave this answer. how_to_ask: further
+    parameters of `ask`.
     """
     question, samples = state["question"], get_context(runtime).samples
     more_inputs: dict[str, Any] = {"candidates": candidates} if candidates else {}
@@ -98,6 +103,7 @@ async def answer_from_all(
         passages=state["passages"],
         n=samples,
         cuts_later=True,
+        **how_to_ask,
         **more_inputs,
     )
     context = resolve_answer_type(get_context(runtime), question)

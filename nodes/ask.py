@@ -18,7 +18,7 @@ from quorum.models.token_estimate import estimate_tokens
 from quorum.nodes.answer_types import resolve_for_prompt
 from quorum.nodes.citations import check_citations, cites
 from quorum.nodes.cuts import wants_short_answer
-from quorum.nodes.fit_window import find_window, fit_into_window, warn_of_assumed_window
+from quorum.nodes.fit_window import find_window, fit_into_window, keep_passages, warn_of_assumed_window
 from quorum.nodes.leaks import find_demonstration_answers, list_absent_answers, remove_leaked_answers
 from quorum.nodes.read_replies import forget_unfinished_answer, get_answer, is_cut_off, read_short_answers
 from quorum.parsing.answer_text import find_answer_text
@@ -57,6 +57,7 @@ async def ask(
     *,
     passages: Sequence[Passage] | None = None,
     layout: Callable[[Sequence[Passage]], str] = format_passages_or_placeholder,
+    drop_order: Sequence[int] | None = None,
     call_subject: str = "",
     n: int = 1,
     temperature: float | None = None,
@@ -69,11 +70,13 @@ async def ask(
     item.
     layout: writes the text of $passages from the passages for which the window has room; the default numbers them, and
     writes '(none)' for an empty list.
+    drop_order: the numbers of the passages, from 0, in the order in which they are left out where they do not fit; None:
+    the last first.
     call_subject: what this call is about, for traces. temperature: replaces that of the context.
     cuts_later: leave wordy answers, which only one more call of the model makes short, to the node `shorten`: the state
     update then has a `draft`. Otherwise this call is made here.
 
-    Drops the lowest-ranked passages until the prompt fits the window, both by our estimate and by the server's reply.
+    Leaves out passages until the prompt fits the window, both by our estimate and by the server's reply.
     If the prompt asks for a short answer, it is read out of the reply (`quorum.nodes.read_replies`). An answer of a
     demonstration that no passage has is unknown, and its reply is malformed (`quorum.nodes.leaks`). Raises TooLong if
     not even one passage fits.
@@ -110,6 +113,7 @@ async def ask(
         send,
         passages or (),
         window,
+        drop_order,
     )
     if len(shown) < len(passages or ()):
         await warn_of_assumed_window(context, context.model if model is None else model)
@@ -202,14 +206,15 @@ async def send_what_fits(
     send: Callable[[RenderedPrompt, list[Passage]], Awaitable[Sequence[Reply]]],
     passages: Sequence[Passage],
     window: int,
+    drop_order: Sequence[int] | None = None,
 ) -> tuple[Sequence[Reply], list[Passage]]:
-    """The replies, and the passages that the prompt showed. The lowest-ranked are dropped until the prompt fits.
+    """The replies, and the passages that the prompt showed. Others are dropped, in this order, until it fits.
 
     write: renders the prompt with the passages that it gets; send: sends the rendered prompt.
     window: the most tokens that a prompt may have. Our estimate is compared with it; the server may also refuse a
     prompt as too long. Raises TooLong if not even one passage fits.
     """
-    shown, rendered_prompt = fit_into_window(write, passages, window)
+    shown, rendered_prompt = fit_into_window(write, passages, window, drop_order)
     while True:
         try:
             if (count := estimate_tokens(rendered_prompt.text)) > window:
@@ -218,7 +223,7 @@ async def send_what_fits(
         except TooLong as error:
             if len(shown) < 2:
                 raise explain_too_long(rendered_prompt, shown, error) from None
-            del shown[-max(1, len(shown) // REFUSED_PARTS) :]
+            shown = keep_passages(passages, len(shown) - max(1, len(shown) // REFUSED_PARTS), drop_order)
             rendered_prompt = write(shown)
 
 

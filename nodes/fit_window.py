@@ -45,24 +45,42 @@ async def warn_of_assumed_window(context: Context, model: str | BaseChatModel) -
 
 
 def fit_into_window(
-    write: Callable[[list[Passage]], RenderedPrompt], passages: Sequence[Passage], window: int
+    write: Callable[[list[Passage]], RenderedPrompt],
+    passages: Sequence[Passage],
+    window: int,
+    drop_order: Sequence[int] | None = None,
 ) -> tuple[list[Passage], RenderedPrompt]:
-    """The most passages, from the first on, that fit by our estimate, at least one if there are any, and their prompt.
+    """The most passages that fit by our estimate, at least one if there are any, and their prompt.
 
     They are found by bisection, because there may be thousands. It begins with as many as have texts that fill the
-    window.
+    window. drop_order: as of `keep_passages`.
     """
     fitting, too_many = 0, len(passages) + 1
-    count, prompt_of_count = count_texts(passages, window), dict[int, RenderedPrompt]()
+    kept_first = passages if drop_order is None else [passages[number] for number in reversed(drop_order)]
+    count, prompt_of_count = count_texts(kept_first, window), dict[int, RenderedPrompt]()
     while too_many - fitting > 1:
-        prompt_of_count[count] = write(list(passages[:count]))
+        prompt_of_count[count] = write(keep_passages(passages, count, drop_order))
         if estimate_tokens(prompt_of_count[count].text) <= window:
             fitting, doubled = count, min(2 * count, len(passages))
             count = doubled if too_many > len(passages) else (fitting + too_many) // 2
         else:
             too_many, count = count, (fitting + count) // 2
-    fitting = max(fitting, min(1, len(passages)))
-    return list(passages[:fitting]), prompt_of_count.get(fitting) or write(list(passages[:fitting]))
+    shown = keep_passages(passages, max(fitting, min(1, len(passages))), drop_order)
+    return shown, prompt_of_count.get(len(shown)) or write(shown)
+
+
+def keep_passages(passages: Sequence[Passage], count: int, drop_order: Sequence[int] | None = None) -> list[Passage]:
+    """So many of the passages, in their order. drop_order: their numbers, from 0, in the order in which they are left
+    out; None: the last first.
+
+    >>> first, second = Passage(id="1", title="", text=""), Passage(id="2", title="", text="")
+    >>> [passage["id"] for passage in keep_passages([first, second], 1, drop_order=[0, 1])]
+    ['2']
+    """
+    if drop_order is None:
+        return list(passages[:count])
+    kept = set(drop_order[len(drop_order) - count :])
+    return [passage for number, passage in enumerate(passages) if number in kept]
 
 
 def count_texts(passages: Sequence[Passage], window: int) -> int:

@@ -144,6 +144,11 @@ def fall_back_if_unknown(state: State, runtime: Runtime[Context]) -> list[Send] 
     return "none left to ask" if asked_passages == "no passage" else asked_passages
 
 
+def read_documents_if_unknown(state: State) -> Literal["known", "unknown"]:
+    """Whether the passages found gave an answer; if not, their documents are read."""
+    return "unknown" if state["unknown"] else "known"
+
+
 def distill_if_answered(state: State) -> Literal["some answered", "none answered"]:
     """Whether a passage gave an answer."""
     return "some answered" if state.get("candidates") else "none answered"

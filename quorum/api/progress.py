@@ -11,7 +11,7 @@ SEARCHING = frozenset({"begin", "retrieve", "search", "search_and_filter", "next
 TURN = frozenset({"begin_turn", "stand_alone"})  # of a follow-up question
 READING_ALONE = frozenset({"passage_answer"})
 CHECKING = frozenset({"verify", "choose_verified", "validate", "rank_pair", "select_candidate", "unknown_check"})
-ENDING = frozenset({"find_evidence", "abstain", "shorten", "end_turn"})
+ENDING = frozenset({"find_evidence", "abstain", "shorten", "shorten_again", "end_turn"})
 
 
 class Progress:

@@ -101,6 +101,10 @@ class Context:
     Chroma's form, {"year": {"$gte": 2020}}; of a list all must hold; empty: all passages."""
     k: Annotated[int, limit(5, ge=1, le=MAX_PASSAGES)] = define("k", 5)
     """Passages per query, from 1 to 1000."""
+    documents: Annotated[Literal["found", "all"], limit("found")] = define("documents", "found")
+    """full_documents, self_route: read the documents of the passages found, as far as they fit the model's window
+    (found), or all documents of the collection (all).
+    """
     retrieve: Annotated[bool, limit(True)] = define("retrieve", True)
     """direct, cot: answer from passages (true) or from the model's memory (false)."""
     reranker: (

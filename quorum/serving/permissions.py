@@ -24,6 +24,7 @@ ALLOWED_SETTINGS = (
     "seed",
     "k",
     "where",
+    "documents",
     "retrieve",
     "rerank_from",
     "filter_mode",

@@ -4,7 +4,7 @@ from quorum.core.context import get_setting_schemas
 
 SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Documents": ("collection", "where", "store", "embeddings", "title_key"),
-    "Search": ("retriever", "language", "k", "retrieve", "reranker", "rerank_from"),
+    "Search": ("retriever", "language", "k", "documents", "retrieve", "reranker", "rerank_from"),
     "Filter": ("context_filter", "filter_mode", "silver_measure", "scorer"),
     "Model": ("model", "verifier", "temperature", "top_p", "samples", "seed", "context_window", "structured"),
     "Answer": ("answer_type", "answer_measure", "shorten", "citations", "calibration"),
@@ -29,7 +29,7 @@ def group_settings() -> dict[str, list[str]]:
     """{group: the names of its settings}. Every setting is in one group.
 
     >>> group_settings()["Search"]
-    ['retriever', 'language', 'k', 'retrieve', 'reranker', 'rerank_from']
+    ['retriever', 'language', 'k', 'documents', 'retrieve', 'reranker', 'rerank_from']
     """
     names = list(get_setting_schemas())
     groups = {group: [name for name in members if name in names] for group, members in SETTING_GROUPS.items()}

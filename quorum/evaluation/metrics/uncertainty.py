@@ -21,7 +21,17 @@ BIN_COUNT = 10
 # The confidence of these methods is the winner's share of the vote.
 VOTING_METHODS = ("post_fusion", "concat_pf", "rerank", "replug")
 # The confidence of these methods is the agreement of the samples, if there are several.
-SAMPLED_METHODS = ("concat", "base", "no_retrieval", "pf_concat", "concat_pf", "filco", "hyde")
+SAMPLED_METHODS = (
+    "concat",
+    "base",
+    "no_retrieval",
+    "pf_concat",
+    "concat_pf",
+    "filco",
+    "hyde",
+    "full_documents",
+    "self_route",
+)
 # The confidence of these methods is the lead of the chosen candidate over the next best. With a single
 # candidate, self_verification states the share of samples that gave it, and sure states no confidence.
 WEIGHED_METHODS = ("sure", "self_verification")
