@@ -70,7 +70,7 @@ async def ask(
     item.
     layout: writes the text of $passages from the passages for which the window has room; the default numbers them, and
     writes '(none)' for an empty list.
-    drop_order: the numbers of the passages, from 0, in the order in which they are left out where they do not fit; None:
+    drop_order: the numbers of the passages, from 0, in the order in which they are left out if they do not fit; None:
     the last first.
     call_subject: what this call is about, for traces. temperature: replaces that of the context.
     cuts_later: leave wordy answers, which only one more call of the model makes short, to the node `shorten`: the state

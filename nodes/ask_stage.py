@@ -25,6 +25,7 @@ from quorum.nodes.describe_settings import (
     describe_settings,
     format_setting,
 )
+from quorum.nodes.documents import check_documents, check_readable
 from quorum.prompts import get_version
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def make_stage_node(
         if number == 0 and cascade.is_written and context.answer_type not in {*BRIEF_TYPES, "auto", *checked_types}:
             await check_answer_type(cascade, graphs, get_context(runtime))
             checked_types.add(context.answer_type)
+        if number == 0:
+            await check_documents_of_later_stages(state, cascade, graphs, get_context(runtime))
         if state.get("given_passages") is not None:
             context = replace(context, where=None)  # the node `begin` has filtered them
         run_id = state.get("cascade_run_id") or uuid4().hex
@@ -106,6 +109,15 @@ async def check_answer_type(cascade: ComposedCascade, graphs: Sequence[Any], con
             await graph.ainvoke(Question(question="?", given=[STAND_IN_PASSAGE], gold_answers=[]), context=unpaid)
         except CallError:
             continue  # the stand-in's silence says nothing about the method
+
+
+async def check_documents_of_later_stages(
+    state: State, cascade: ComposedCascade, graphs: Sequence[Any], context: Context
+) -> None:
+    """Raise a `SetupError` if a later stage could not read its documents, before a call is paid for."""
+    for stage, graph in zip(cascade.stages[1:], graphs[1:], strict=True):
+        if check_documents.__name__ in graph.nodes:
+            await check_readable(state, make_stage_context(context, cascade, stage))
 
 
 def is_accepted(state: State, accept: Acceptance) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from quorum.algorithms.passage_runs import widen_run
 from quorum.core.context import Context
@@ -37,6 +37,11 @@ class Documents:
     by_name: dict[DocumentName, list[Passage]]
     names: dict[str, list[DocumentName]]
     passages: list[Passage]
+
+    @cached_property
+    def order(self) -> dict[DocumentName, int]:
+        """The number of each document, from 0."""
+        return {name: number for number, name in enumerate(self.by_name)}
 
     def find_name(self, passage: Passage) -> DocumentName | None:
         """The document in which a found passage is read: that of its first place, or the first that has it; None if it

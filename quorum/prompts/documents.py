@@ -14,7 +14,8 @@ def format_documents(passages: Sequence[Passage]) -> str:
     with a blank line between two. Passages of a document stand side by side. What in them looks like a part of the
     prompt is escaped (`quorum.prompts.escape`); an empty list is '(none)'.
 
-    >>> print(format_documents([Passage(id="1", title="Tea", text="It is hot."), Passage(id="2", title="Tea", text="It is green.")]))
+    >>> texts = ["It is hot.", "It is green."]
+    >>> print(format_documents([Passage(id=text, title="Tea", text=text) for text in texts]))
     Document 1: Tea
     <BLANKLINE>
     It is hot.

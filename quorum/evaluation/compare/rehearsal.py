@@ -27,8 +27,11 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
+from quorum.nodes.document_budget import DocumentsTooLongError
+from quorum.nodes.fit_window import find_window
 from quorum.prompts.prompt import REPLY_TOKENS
 from quorum.prompts.registry import find_prompt
+from quorum.retrievers.documents import UnorderedDocumentsError
 
 LONG_REPLY_TOKENS = REPLY_TOKENS["long"]  # of a call that is no prompt's
 
@@ -128,6 +131,7 @@ async def rehearse_method(
             verifier=None,
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
             reranker="reader" if is_server_reranker(context.reranker) else context.reranker,
+            context_window=await find_window(context, context.model),
         )
     try:
         with mark_rehearsal():
@@ -138,6 +142,8 @@ async def rehearse_method(
                 uses_given_passages=uses_given_passages,
                 config={"callbacks": callbacks},
             )
+    except (DocumentsTooLongError, UnorderedDocumentsError):
+        raise  # the comparison would fail in the same way, after other methods' calls were paid for
     except QuorumError:
         return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])
     return recorder.calls + list_uncalled_work(column.name, recorder.calls, result.get("usage") or {})

@@ -1,0 +1,39 @@
+"""Estimates which tokens a server's prefix cache holds: those of a long beginning that all prompts of a column share.
+
+With documents=all every prompt begins with all documents, so the first question fills the cache for all others.
+"""
+
+from collections.abc import Sequence
+from os.path import commonprefix
+from typing import TYPE_CHECKING
+
+from quorum.core.context import Context
+
+if TYPE_CHECKING:
+    from quorum.evaluation.compare.rehearsal import RehearsedCall
+
+FEWEST_CACHED_TOKENS = 1024  # providers cache no shorter beginnings
+
+
+def reads_all_documents(contexts: Sequence[Context]) -> bool:
+    """Whether a method with one of these contexts puts all documents before each question."""
+    return any(context.documents == "all" for context in contexts)
+
+
+def note_cached_prefixes(calls_by_question: "Sequence[Sequence[RehearsedCall]]", question_count: int) -> None:
+    """Set `cached_tokens` of a column's rehearsed calls whose prompts begin alike: on average over the run, in which
+    the first call of each prompt finds nothing in the cache.
+
+    question_count: how many questions the run asks, rehearsed or not.
+    """
+    calls_by_prompt: dict[str, list[RehearsedCall]] = {}
+    for call in (call for calls in calls_by_question for call in calls if call.repeated_text):
+        calls_by_prompt.setdefault(call.prompt_name, []).append(call)
+    for calls in calls_by_prompt.values():
+        expected_calls = len(calls) * question_count / len(calls_by_question)
+        prefix = commonprefix([call.repeated_text for call in calls]) if len(calls) > 1 else ""
+        for call in calls:
+            shared = call.input_tokens * len(prefix) / len(call.repeated_text)
+            if shared >= FEWEST_CACHED_TOKENS:
+                call.cached_tokens = shared * (1 - 1 / expected_calls)
+            call.repeated_text = ""
