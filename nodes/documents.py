@@ -12,6 +12,8 @@ from quorum.nodes.document_budget import check_all_fit, choose_layout, compute_b
 from quorum.prompts.post_fusion import ANSWER
 from quorum.retrievers.documents import check_documents_are_ordered, load_documents
 
+DOCUMENTS_SUBJECT = "whole documents"  # what the call is about, for traces
+
 
 async def check_documents(state: State, runtime: Runtime[Context]) -> State:
     """question, given_passages -> nothing. Documents that cannot be read are refused before a call is paid for."""
@@ -52,5 +54,5 @@ async def documents_answer(state: State, runtime: Runtime[Context]) -> State:
         runtime,
         layout=choose_layout(state["question"], get_context(runtime)),
         drop_order=order_for_dropping(state["passages"], state.get("retrieved") or []),
-        call_subject="whole documents",
+        call_subject=DOCUMENTS_SUBJECT,
     )

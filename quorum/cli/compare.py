@@ -244,7 +244,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     console = make_stderr_console() if to_stderr else make_stdout_console()
     console.print(table)
     console.print(describe_total(estimate))
-    for line in map(describe_indexing, estimate.indexing):
+    for line in (*map(describe_indexing, estimate.indexing), *estimate.notes):
         console.print(line)
 
 

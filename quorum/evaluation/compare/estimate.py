@@ -7,7 +7,7 @@ rehearsal: each method answers a few of the questions with the embedded reader i
 import asyncio
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from langchain_core.callbacks import AsyncCallbackHandler
@@ -16,11 +16,13 @@ from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
 from quorum.evaluation.compare.indexing_estimate import IndexingEstimate
+from quorum.evaluation.compare.prefix_cache import note_cached_prefixes
 from quorum.evaluation.compare.rehearsal import RehearsedCall, rehearse_method
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
+from quorum.nodes.fit_window import DEFAULT_WINDOW
 
 REHEARSED_QUESTIONS = 8  # at most so many questions are rehearsed
 SECONDS_PER_CALL = 2.0  # assumed for a chat model that does not run in this process
@@ -31,7 +33,7 @@ class MethodEstimate:
     """What one method uses per question when it runs alone.
 
     calls: the expected number, which lies between `fewest_calls` and `most_calls`; cost: dollars, None if a model has
-    no price.
+    no price. cached_tokens: of the input tokens, those that the server's prefix cache is expected to hold.
     """
 
     calls: float
@@ -40,6 +42,7 @@ class MethodEstimate:
     input_tokens: float
     output_tokens: float
     cost: float | None
+    cached_tokens: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Estimate:
 
     questions: how many are asked; rehearsed_questions: how many of them were rehearsed. calls, input_tokens,
     output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time. indexing: what it
-    takes to index the corpus, which the totals do not count.
+    takes to index the corpus, which the totals do not count. notes: what else is to be known, in sentences.
     """
 
     methods: dict[str, MethodEstimate]
@@ -61,6 +64,7 @@ class Estimate:
     cost: float | None
     seconds: float
     indexing: tuple[IndexingEstimate, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 async def estimate(
@@ -101,6 +105,8 @@ async def estimate(
 
     calls_by_question = await asyncio.gather(*(rehearse_all(record) for record in records))
     seconds = time.perf_counter() - started_at
+    for place in range(len(columns)):
+        note_cached_prefixes([calls[place] for calls in calls_by_question], dataset.count)
     column_estimates = {
         column.name: estimate_column(column, [calls[place] for calls in calls_by_question])
         for place, column in enumerate(columns)
@@ -151,6 +157,7 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
         input_tokens=sum(call.input_tokens for call in all_calls) / count,
         output_tokens=sum(call.output_tokens for call in all_calls) / count,
         cost=None if (cost := compute_calls_cost(column, all_calls)) is None else cost / count,
+        cached_tokens=sum(call.cached_tokens for call in all_calls) / count,
     )
 
 
@@ -161,7 +168,7 @@ def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float 
         price = column.find_price(call.prompt_name)
         if price is None:
             return None
-        total += price.compute_cost(call.input_tokens, call.output_tokens, calls=1)
+        total += price.compute_cost(call.input_tokens, call.output_tokens, call.cached_tokens, calls=1)
     return total
 
 
@@ -198,7 +205,30 @@ def estimate_comparison(
         seconds=rehearsal.seconds * scale
         if uses_only_embedded_models
         else estimate_seconds(columns[0].context, call_count, input_tokens + output_tokens, concurrency),
+        notes=tuple(list_notes(columns, column_estimates, rehearsal.calls)),
     )
+
+
+def list_notes(
+    columns: Sequence[Column],
+    column_estimates: Mapping[str, MethodEstimate],
+    calls: Sequence[Sequence[Sequence[RehearsedCall]]],
+) -> Iterator[str]:
+    """What the numbers do not say: which tokens are priced as cached, and where a window is only assumed."""
+    for name, column_estimate in column_estimates.items():
+        if column_estimate.cached_tokens:
+            yield (
+                f"{name}: {column_estimate.cached_tokens:,.0f} of the {column_estimate.input_tokens:,.0f} tokens that a "
+                "question sends begin every prompt alike, and are priced as read from the server's prefix cache from "
+                "the second question on."
+            )
+    for place, column in enumerate(columns):
+        if left_out := sum(call.left_out for calls_by_column in calls for call in calls_by_column[place]):
+            yield (
+                f"{column.name}: nothing says how many tokens its model reads, so {left_out:,} passages of the "
+                f"{len(calls)} rehearsed questions, beyond {DEFAULT_WINDOW:,} tokens, are left out; set context_window "
+                "to the size of its window."
+            )
 
 
 def estimate_seconds(context: Context, calls: float, tokens: float, concurrency: int) -> float:

@@ -4,7 +4,7 @@ With documents=all every prompt begins with all documents, so the first question
 """
 
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from quorum.core.context import Context
@@ -31,9 +31,19 @@ def note_cached_prefixes(calls_by_question: "Sequence[Sequence[RehearsedCall]]",
         calls_by_prompt.setdefault(call.prompt_name, []).append(call)
     for calls in calls_by_prompt.values():
         expected_calls = len(calls) * question_count / len(calls_by_question)
-        prefix = commonprefix([call.repeated_text for call in calls]) if len(calls) > 1 else ""
+        shared_length = count_shared_characters([call.repeated_text for call in calls]) if len(calls) > 1 else 0
         for call in calls:
-            shared = call.input_tokens * len(prefix) / len(call.repeated_text)
+            shared = call.input_tokens * shared_length / len(call.repeated_text)
             if shared >= FEWEST_CACHED_TOKENS:
                 call.cached_tokens = shared * (1 - 1 / expected_calls)
             call.repeated_text = ""
+
+
+def count_shared_characters(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with.
+
+    >>> count_shared_characters(["tea", "tears", "tent"])
+    2
+    """
+    first, last = min(texts), max(texts)  # in alphabetical order, what these two share all share
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))

@@ -5,7 +5,7 @@ The column sends the prompts that it would send to the chat model, with the real
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -16,10 +16,11 @@ from langchain_core.outputs import LLMResult
 
 from quorum.cascades.rehearsal import mark_rehearsal
 from quorum.core.context import Context, get_filter_spec
-from quorum.core.errors import QuorumError
+from quorum.core.errors import QuorumError, SetupError
 from quorum.core.state import Usage
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
+from quorum.evaluation.compare.prefix_cache import reads_all_documents
 from quorum.evaluation.metrics.prices import find_model_of_prompt
 from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
@@ -28,7 +29,8 @@ from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
 from quorum.nodes.document_budget import DocumentsTooLongError
-from quorum.nodes.fit_window import find_window
+from quorum.nodes.documents import DOCUMENTS_SUBJECT
+from quorum.nodes.fit_window import DEFAULT_WINDOW, find_known_window
 from quorum.prompts.prompt import REPLY_TOKENS
 from quorum.prompts.registry import find_prompt
 from quorum.retrievers.documents import UnorderedDocumentsError
@@ -41,7 +43,9 @@ class RehearsedCall:
     """One call of a rehearsal, as the comparison would make it.
 
     key: of several calls with the same key, the comparison would send only the first. input_tokens, output_tokens: what
-    the comparison's model would use.
+    the comparison's model would use; of the input, cached_tokens come from the server's prefix cache. repeated_text:
+    the prompt, if its beginning is the same for every question, else empty (see `prefix_cache`). left_out: passages
+    that this answer leaves out because nothing says how long the model's window is; stated once for each answer.
     """
 
     prompt_name: str
@@ -53,6 +57,9 @@ class RehearsedCall:
     is_by_embedded_reader: bool = False
     # A chat model is asked once more if its reply is wordy and the embedded reader cannot read the answer in it.
     may_ask_for_shorter_reply: bool = False
+    cached_tokens: float = 0.0
+    repeated_text: str = field(default="", repr=False)
+    left_out: int = 0
 
 
 class CallRecorder(AsyncCallbackHandler):
@@ -92,6 +99,8 @@ class CallRecorder(AsyncCallbackHandler):
         self.open_calls[run_id] = RehearsedCall(
             prompt_name, key, is_by_embedded_reader=is_by_reader, may_ask_for_shorter_reply=may_ask_for_shorter_reply
         )
+        if kwargs.get("name") == f"{prompt_name}: {DOCUMENTS_SUBJECT}" and reads_all_documents(self.contexts):
+            self.open_calls[run_id].repeated_text = text
         self.calls.append(self.open_calls[run_id])
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -120,6 +129,7 @@ async def rehearse_method(
     """
     context = column.make_context(task)
     contexts = column.list_contexts(context)
+    known_window, window = await find_windows(context)
     recorder, is_free = CallRecorder(context, contexts), all(map(has_only_embedded_models, contexts))
     callbacks: list[Any] = [recorder, spending] if spending is not None and is_free else [recorder]
     if not is_free:
@@ -131,7 +141,7 @@ async def rehearse_method(
             verifier=None,
             context_filter="llm" if filter_name.startswith("llm") else context.context_filter,
             reranker="reader" if is_server_reranker(context.reranker) else context.reranker,
-            context_window=await find_window(context, context.model),
+            context_window=window,
         )
     try:
         with mark_rehearsal():
@@ -146,7 +156,20 @@ async def rehearse_method(
         raise  # the comparison would fail in the same way, after other methods' calls were paid for
     except QuorumError:
         return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])
+    if recorder.calls and window is not None and known_window is None:
+        recorder.calls[-1].left_out = result.get("dropped") or 0
     return recorder.calls + list_uncalled_work(column.name, recorder.calls, result.get("usage") or {})
+
+
+async def find_windows(context: Context) -> tuple[int | None, int | None]:
+    """(the tokens of the model's window, if they are known; those that a run assumes). Both are None for a model that
+    cannot be made here, for example for want of a key.
+    """
+    try:
+        known_window = await find_known_window(context, context.model)
+    except SetupError:
+        return None, None
+    return known_window, known_window or DEFAULT_WINDOW
 
 
 def list_uncalled_work(
