@@ -44,6 +44,7 @@ def test_senders_are_found_in_the_graphs_and_not_in_the_parts_that_a_setting_cho
     assert set(senders["reason"]) == {"blendfilter", "cot", "iter_retgen"}
     assert senders["reason_from_memory_yes_no"] == ("cot",)
     answering_methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco", "hyde"}
+    answering_methods |= {"full_documents", "self_route"}
     assert set(senders["answer_long"]) == answering_methods
     assert senders["answer_candidates"] == ("pf_concat",)
 

@@ -29,7 +29,7 @@ METHOD_NAMES = [
     *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
     *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
     *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
-    *("sure", "mcq", "sum_and_pred", "hyde"),
+    *("sure", "mcq", "sum_and_pred", "hyde", "full_documents", "self_route"),
 ]
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
 RESULT_KEYS = {
@@ -82,6 +82,8 @@ def test_every_method_is_listed_with_its_cost() -> None:
         "mcq": ("2", "2"),
         "sum_and_pred": ("2", "2"),
         "hyde": ("1 + n", "2"),
+        "full_documents": ("n", "1"),
+        "self_route": ("n + [unknown] n", "1 or 2"),
     }
     assert all(method.graph.name == name for name, method in METHODS.items())
 
@@ -145,8 +147,8 @@ async def test_a_context_may_be_an_object_or_a_mapping(name: str) -> None:
         assert set(result) == RESULT_KEYS
         assert (result["answer"], result["unknown"]) == ("1931", False)
         # iter_retgen searches with its reasoning and hyde with its made-up passage; they return what this search finds.
-        expected_ids = {"no_retrieval": [], "iter_retgen": ["p1", "p3"], "hyde": ["p1", "p3"]}
-        assert [passage["id"] for passage in result["passages"]] == expected_ids.get(name, ["p1", "p2"])
+        expected_ids = {"no_retrieval": "", "iter_retgen": "p1 p3", "hyde": "p1 p3", "full_documents": "p1 p2 p3 p4 p5"}
+        assert " ".join(passage["id"] for passage in result["passages"]) == expected_ids.get(name, "p1 p2")
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)
@@ -155,10 +157,11 @@ async def test_without_a_context_defaults_and_environment_apply(name: str, monke
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     script_answers(model)
-    # Six passages are given, and the default k lets the method read five of them.
+    # Six passages are given, and the default k lets the method read five of them; full_documents reads all.
     result = await METHODS[name].graph.ainvoke({"question": QUESTION, "given": [*PASSAGES, PASSAGES[0]]})
     assert set(result) == RESULT_KEYS
-    assert (result["answer"], len(result["passages"])) == ("1931", 5 if name in READING_METHODS else 0)
+    count = {"no_retrieval": 0, "full_documents": 6}.get(name, 5)
+    assert (result["answer"], len(result["passages"])) == ("1931", count)
 
 
 @pytest.mark.parametrize("name", METHOD_NAMES)

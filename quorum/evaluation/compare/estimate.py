@@ -218,9 +218,9 @@ def list_notes(
     for name, column_estimate in column_estimates.items():
         if column_estimate.cached_tokens:
             yield (
-                f"{name}: {column_estimate.cached_tokens:,.0f} of the {column_estimate.input_tokens:,.0f} tokens that a "
-                "question sends begin every prompt alike, and are priced as read from the server's prefix cache from "
-                "the second question on."
+                f"{name}: of the {column_estimate.input_tokens:,.0f} tokens that a question sends, "
+                f"{column_estimate.cached_tokens:,.0f} begin every prompt alike, and are priced as read from the "
+                "server's prefix cache from the second question on."
             )
     for place, column in enumerate(columns):
         if left_out := sum(call.left_out for calls_by_column in calls for call in calls_by_column[place]):
