@@ -1,4 +1,4 @@
-"""Long context (Li et al. 2024, section 2): one prompt over the whole documents of the passages found, or over all.
+"""Long context (Li et al. 2024): one prompt over the whole documents of the passages found, or over all.
 
 check_documents -> retrieve -> find_documents -> documents_answer
 """

@@ -1,4 +1,4 @@
-"""Self-Route (Li et al. 2024, section 4): the passages found; if they do not hold the answer, the whole documents.
+"""Self-Route (Li et al. 2024): the passages found; if they do not hold the answer, the whole documents.
 
 check_documents -> retrieve -> concat_answer -> unknown_check
 -> known: end | unknown: find_documents -> documents_answer
