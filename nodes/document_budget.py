@@ -19,7 +19,22 @@ RESERVE = 1024  # tokens of the window for the reply, and for what the estimate 
 
 
 class DocumentsTooLongError(SetupError):
-    """With documents=all, the documents do not fit the model's window."""
+    """With documents=all, the documents do not fit the window. needed: the tokens that the prompt would have."""
+
+    needed: int = 0
+
+
+def make_too_long_error(needed: int, known_window: int | None, model: object) -> DocumentsTooLongError:
+    """The error of a prompt with so many tokens. known_window: None if nothing says how long the window is."""
+    name = model if isinstance(model, str) else type(model).__name__
+    assumed = "" if known_window else " (assumed: set context_window to its real size)"
+    error = DocumentsTooLongError(
+        f"With documents=all a prompt would have about {needed:,} tokens, but the window of {name} has "
+        f"{known_window or DEFAULT_WINDOW:,}{assumed}; set documents=found, which reads the documents of the passages "
+        "found, or choose a model with a larger window."
+    )
+    error.needed = needed
+    return error
 
 
 def choose_layout(question: str, context: Context) -> Callable[[Sequence[Passage]], str]:
@@ -36,16 +51,9 @@ async def compute_budget(question: str, context: Context) -> int:
 async def check_all_fit(passages: Sequence[Passage], question: str, context: Context) -> None:
     """Raise `DocumentsTooLongError` unless the prompt with these passages fits the window."""
     known_window = await find_known_window(context, context.model)
-    window = known_window or DEFAULT_WINDOW
     needed = await count_prompt_tokens(choose_layout(question, context)(passages), question, context) + RESERVE
-    if needed > window:
-        model = context.model if isinstance(context.model, str) else type(context.model).__name__
-        assumed = "" if known_window else " (assumed: set context_window to its real size)"
-        raise DocumentsTooLongError(
-            f"With documents=all a prompt would have about {needed:,} tokens, but the window of {model} has "
-            f"{window:,}{assumed}; set documents=found, which reads the documents of the passages found, or choose a "
-            "model with a larger window."
-        )
+    if needed > (known_window or DEFAULT_WINDOW):
+        raise make_too_long_error(needed, known_window, context.model)
 
 
 async def count_prompt_tokens(documents: str, question: str, context: Context) -> int:

@@ -28,7 +28,7 @@ from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
-from quorum.nodes.document_budget import DocumentsTooLongError
+from quorum.nodes.document_budget import DocumentsTooLongError, make_too_long_error
 from quorum.nodes.documents import DOCUMENTS_SUBJECT
 from quorum.nodes.fit_window import DEFAULT_WINDOW, find_known_window
 from quorum.prompts.prompt import REPLY_TOKENS
@@ -152,8 +152,10 @@ async def rehearse_method(
                 uses_given_passages=uses_given_passages,
                 config={"callbacks": callbacks},
             )
-    except (DocumentsTooLongError, UnorderedDocumentsError):
-        raise  # the comparison would fail in the same way, after other methods' calls were paid for
+    except DocumentsTooLongError as error:  # the comparison would fail, too, after other methods' calls were paid for
+        raise make_too_long_error(error.needed, known_window, column.make_context(task).model) from None
+    except UnorderedDocumentsError:
+        raise
     except QuorumError:
         return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])
     if recorder.calls and window is not None and known_window is None:
