@@ -22,6 +22,7 @@ UNSURE_NOTE = "(Not sure.)"  # after an answer that was streamed while it was wr
 NO_PASSAGE_CONTAINS = "No passage contains the answer."
 LANGUAGE_NOTE_START = "The question looks like "
 TYPE_NOTE_START = "The question asks for "
+WINDOW_NOTE_START = "Left out of the prompt for want of room: "
 SEARCHED_START = "Searched: "
 CLOSEST_SENTENCE_HEADING = "The closest sentence:"
 SOURCES_HEADING = "\n\nSources:\n"
@@ -29,7 +30,7 @@ SOURCES_HEADING = "\n\nSources:\n"
 # with a quotation.
 TEXT_AFTER_ANSWER = re.compile(
     rf"(?:\n\n{re.escape(UNSURE_NOTE)})?"
-    rf"(?:\n\n(?:{LANGUAGE_NOTE_START}|{TYPE_NOTE_START})[^\n]*)?"
+    rf"(?:\n\n(?:{LANGUAGE_NOTE_START}|{TYPE_NOTE_START}|{WINDOW_NOTE_START})[^\n]*)?"
     rf"(?:\n\n{SEARCHED_START}[^\n]*)?"
     rf"(?:\n\n{CLOSEST_SENTENCE_HEADING}\n> [^\n]*|\n\n> [^\n]*(?={SOURCES_HEADING}))?"
     rf"(?:\n\n{re.escape(NO_PASSAGE_CONTAINS)}(?={SOURCES_HEADING}|\Z))?"

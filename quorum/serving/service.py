@@ -15,7 +15,11 @@ from quorum.cascades.written_cascade import is_written_cascade
 from quorum.core.context import Context
 from quorum.core.state import Result, Usage
 from quorum.evaluation.metrics.prices import Prices
-from quorum.evaluation.shown.support import ShownResult, add_supporting_statement_and_language_note
+from quorum.evaluation.shown.support import (
+    ShownResult,
+    add_supporting_statement_and_language_note,
+    make_window_note,
+)
 from quorum.graphs import answer
 from quorum.models.call import call
 from quorum.serving.chat_request import ChatRequest
@@ -209,8 +213,9 @@ class Service:
         return await self.make_served_answer(job, result, on_event)
 
     async def make_served_answer(self, job: Job, result: Result, on_event: OnEvent | None) -> ServedAnswer:
-        """Add the supporting sentence and the language note to a result, and make what the client gets for it."""
+        """Add the supporting sentence and a note to a result, and make what the client gets for it."""
         shown_result = await add_supporting_statement_and_language_note(job.question, result, job.context)
+        shown_result["note"] = shown_result["note"] or await make_window_note(result, job.context)
         return give_shown_result(job, shown_result, on_event)
 
     async def answer_side_task(self, job: Job, kind: str, spending: Spending) -> ServedAnswer:

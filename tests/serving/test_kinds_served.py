@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from api_server import Serve
+from openai_bodies import Response, make_too_long_error
 from openai_server import OpenAIServer, Request
 from quorum_command import Quorum
 
-from quorum import Context, answer_sync
+from quorum import Context, answer_sync, index
 
 TYPE_NOTE = "The question asks for an explanation or steps, and this method answers short"
 STEPS = "Do this:\n\n1. Take the ferry [1].\n2. Climb the `stairs` [1]."
@@ -61,3 +62,17 @@ def test_a_method_that_answers_short_says_so_in_every_view(
     assert TYPE_NOTE in completion.choices[0].message.content
     options = ("--method", "cot", "--model", "openai:test", "--collection", "towers", "--store", str(store))
     assert TYPE_NOTE in quorum("ask", question, *options)[2]
+
+
+def test_an_assumed_window_is_told_where_passages_are_left_out(
+    serve: Serve, openai_server: OpenAIServer, store: Path, tmp_path: Path
+) -> None:
+    """The model's server refuses the first prompt as too long: one passage less is shown."""
+    lines = [{"id": str(n), "title": "Log", "text": f"Day {n} at the Lumen Tower."} for n in range(3)]
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    index(tmp_path / "log.jsonl", collection="log", context=Context(store=str(store)))
+    replies = iter([make_too_long_error(), Response("1931")])
+    openai_server.reply(lambda _: next(replies))
+    completion = serve(collection="log").ask("When was the Lumen Tower finished?", model="full_documents")
+    note = "Left out of the prompt for want of room: 1 passage; nothing says how many tokens the model reads"
+    assert note in completion.choices[0].message.content

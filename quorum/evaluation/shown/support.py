@@ -7,7 +7,7 @@ from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_language import find_foreign_language
 from quorum.algorithms.vote_key import contains_key
 from quorum.core.context import Context
-from quorum.core.conversation import LANGUAGE_NOTE_START, TYPE_NOTE_START
+from quorum.core.conversation import LANGUAGE_NOTE_START, TYPE_NOTE_START, WINDOW_NOTE_START
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.statements import find_statement, find_statements
@@ -16,6 +16,7 @@ from quorum.evaluation.shown.searched import describe_searched
 from quorum.evaluation.shown.shown_support import Support, SupportState, make_shown_statement, make_support, quotes
 from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.evidence import find_span, list_evidence
+from quorum.nodes.fit_window import DEFAULT_WINDOW, find_known_window
 
 if TYPE_CHECKING:
     from quorum.models.embedded.support import Findings
@@ -69,6 +70,21 @@ def make_answer_type_note(question: str, result: Result, context: Context) -> st
     return (
         f"{TYPE_NOTE_START}an explanation or steps, and this method answers short; for a paragraph, choose another "
         "method, for example concat."
+    )
+
+
+async def make_window_note(result: Result, context: Context) -> str | None:
+    """A sentence to show if passages were left out of a prompt because of a window that is only assumed; else None.
+
+    For those who do not see the program's log, which says so, too.
+    """
+    count = result.get("dropped") or 0
+    if not count or await find_known_window(context, context.model) is not None:
+        return None
+    passages = "1 passage" if count == 1 else f"{count:,} passages"
+    return (
+        f"{WINDOW_NOTE_START}{passages}; nothing says how many tokens the model reads, so {DEFAULT_WINDOW:,} are "
+        "assumed; set context_window to the size of its window."
     )
 
 
