@@ -66,7 +66,7 @@ def sort_passages(
 
 def get_scores(passage: Passage) -> dict[str, float]:
     """The scores that search and reranker gave a passage."""
-    return {name: passage[name] for name in ("score", "retriever_score") if name in passage}  # type: ignore[literal-required]
+    return {name: passage[name] for name in ("score", "retriever_score") if name in passage}
 
 
 def order_for_dropping(passages: Sequence[Passage], retrieved: Sequence[str]) -> list[int]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 from quorum.algorithms.passage_runs import widen_run
 from quorum.core.context import Context
@@ -95,7 +96,7 @@ def check_documents_are_ordered(context: Context) -> tuple[Store, str, str | Non
     from quorum.retrievers.langchain_retrievers import Retriever
 
     retriever, where = getattr(context.retriever, "inner", context.retriever), format_where(context.where)
-    searched = getattr(retriever, "lexical", retriever)
+    searched: Any = getattr(retriever, "lexical", retriever)
     if isinstance(retriever, str):
         located_context = locate_collection(context)
         store, name = open_store(located_context.store), get_located_collection(located_context)
