@@ -88,6 +88,7 @@ SELF_ROUTE = (
     "Li et al. 2024, Retrieval Augmented Generation or Long-Context LLMs? A Comprehensive Study and Hybrid Approach "
     "(arXiv:2407.16833)"
 )
+CRAG = "Yan et al. 2024, Corrective Retrieval Augmented Generation (arXiv:2401.15884)"
 POST_FUSION = "Liu et al. 2024, Modeling Uncertainty and Using Post-fusion as Fallback (arXiv:2308.12574)"
 
 METHODS = {
@@ -206,6 +207,13 @@ METHODS = {
             "One prompt over the passages found; if the answer is unknown, one over their documents.",
             "n + [unknown] n",
             "1 or 2",
+        ),
+        Method(
+            "crag",
+            CRAG,
+            "The passages are graded; if none is good, one more search; the best of their text in one prompt.",
+            "n + [not correct] 1 + [evaluator=llm] (k+1)",
+            "1..4",
         ),
     )
 }

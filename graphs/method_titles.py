@@ -29,6 +29,7 @@ TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
     "Filter the passages first": {
         "filco": "Keep the sentences that help",
         "blendfilter": "Blended queries, filtered passages",
+        "crag": "Grade the passages, search again if none is good",
     },
     "Think step by step": {
         "zero_shot_cot": "Step by step over all passages",

@@ -35,6 +35,7 @@ EMPTY_RESULT: dict[str, Any] = {
     "summaries": None,
     "validity": None,
     "scores": None,
+    "action": None,
     "passages": [],
     "retrieved": None,
     "usage": {},
@@ -52,6 +53,7 @@ EMPTY_INNER_VALUES: dict[str, Any] = {
     "voters": None,
     "quote": None,
     "steps": [],
+    "grades": [],
     "candidate_summaries": [],
     "summary_validities": [],
     "preferences": [],
@@ -73,7 +75,7 @@ EMPTY_INNER_VALUES: dict[str, Any] = {
 }
 REDUCED_KEYS = frozenset(  # a reducer adds to their values
     {
-        *("votes", "candidate_summaries", "summary_validities", "preferences", "passages_by_query"),
+        *("votes", "grades", "candidate_summaries", "summary_validities", "preferences", "passages_by_query"),
         *("verified_candidates", "usage", "malformed", "wordy_answers", "temperature_refused", "dropped"),
     }
 )

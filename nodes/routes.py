@@ -16,6 +16,7 @@ from quorum.cascades.composed_file import Acceptance
 from quorum.core.context import Context, get_context, get_filter_model
 from quorum.core.conversation import ConversationState
 from quorum.core.state import State
+from quorum.models.passage_grades import BY_PROMPT
 from quorum.nodes.answer_types import get_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask_stage import is_accepted
 from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
@@ -23,6 +24,34 @@ from quorum.nodes.rank_passages import find_window_start
 from quorum.nodes.steps import get_steps
 
 Router = Callable[[State, Runtime[Context]], Hashable | Sequence[Hashable]]
+
+
+def grade_by_scores_or_prompt(
+    state: State, runtime: Runtime[Context]
+) -> list[Send] | Literal["by scores", "no passage"]:
+    """By an evaluator that scores all passages; or fan out: one `grade_passage` per passage (evaluator=llm)."""
+    passages = state["passages"]
+    if get_context(runtime).evaluator != BY_PROMPT:
+        return "by scores" if passages else "no passage"
+    return send_passages("grade_passage", state, range(len(passages))) or "no passage"
+
+
+def search_again_unless_correct(
+    state: State, runtime: Runtime[Context]
+) -> Literal["ambiguous or incorrect", "correct, by scores", "correct, by a prompt"]:
+    """Search again unless a passage was found correct; then keep what helps, as `keep_by_scores_or_prompt` says."""
+    if state["action"] != "correct":
+        return "ambiguous or incorrect"
+    return "correct, by a prompt" if get_context(runtime).evaluator == BY_PROMPT else "correct, by scores"
+
+
+def keep_by_scores_or_prompt(
+    state: State, runtime: Runtime[Context]
+) -> Literal["by scores", "by a prompt", "no passage"]:
+    """What chooses the text to keep: the evaluator that scored the passages, or the model (evaluator=llm)."""
+    if not state["passages"]:
+        return "no passage"
+    return "by a prompt" if get_context(runtime).evaluator == BY_PROMPT else "by scores"
 
 
 def rewrite_follow_up(state: ConversationState) -> Literal["follow-up question", "first question"]:

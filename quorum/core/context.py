@@ -159,6 +159,23 @@ class Context:
     """
     filter_union: Annotated[bool, limit(False)] = define("filter_union", False)
     """blendfilter: merge the passages of all queries first, and filter once."""
+    evaluator: (
+        Literal["embedded", "llm"]
+        | Annotated[str, Field(pattern=r"^cross_encoder:\s*\S", examples=["cross_encoder:MODEL"])]
+    ) = define("evaluator", "embedded")
+    """crag: what grades the passages: the embedded reader (embedded), the chat model, once for each passage (llm), or a
+    model that scores question and passage (cross_encoder:MODEL).
+    """
+    crag_upper: float | None = define("crag_upper", None)
+    """crag: the grade from which a passage is correct, so that nothing is searched again; empty: 1. A cross_encoder has
+    a scale of its own, and needs a number.
+    """
+    crag_lower: float | None = define("crag_lower", None)
+    """crag: if all grades are below it, the passages are incorrect and not read; empty: -2 for the embedded reader, 0
+    for llm.
+    """
+    second_retriever: str | None = define("second_retriever", None)
+    """crag: retriever of the second search, such as one of a package for the web; empty: the setting retriever."""
     iterations: Annotated[int, limit(2, ge=1, le=MAX_ROUNDS)] = define("iterations", 2)
     """iter_retgen: rounds of retrieval and answer."""
     max_steps: Annotated[int, limit(5, ge=1, le=MAX_STEPS)] = define("max_steps", 5)

@@ -87,6 +87,15 @@ class Vote(TypedDict):
     """How much the vote counts; 1 if it is missing."""
 
 
+class PassageGrade(TypedDict):
+    """How well a passage helps with the question."""
+
+    rank: int
+    """The passage's rank, from 0."""
+    grade: float | None
+    """On the evaluator's scale, higher is better; null if it gave none."""
+
+
 class CandidateSummary(TypedDict):
     """A summary that supports one candidate."""
 
@@ -297,6 +306,10 @@ class Answer(TypedDict, total=False):
     """One per candidate: whether its summary supports it."""
     scores: list[float] | None
     """One per candidate: how good it is, as the method computes it."""
+    action: str | None
+    """crag: what its evaluator found the passages to be: correct, ambiguous or incorrect; or nothing new, if they were
+    incorrect and the second search found no others. Null in other methods.
+    """
     passages: list[Passage]
     """The passages that were read, best first, after a filter."""
     retrieved: list[str] | None
@@ -316,6 +329,8 @@ class State(Question, Result, total=False):
     """In a fan-out, the number of one passage, query or candidate, from 0."""
     pair: list[int]
     """The numbers of two candidates."""
+    grades: Annotated[list[PassageGrade], append_items]
+    """What crag's evaluator says of each passage."""
     candidate_summaries: Annotated[list[CandidateSummary], append_items]
     """What the branches of SuRe's first fan-out have written."""
     summary_validities: Annotated[list[SummaryValidity], append_items]

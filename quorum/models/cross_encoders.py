@@ -22,7 +22,7 @@ class CrossEncoderModel:
 
     def __init__(self, name: str) -> None:
         """Raise a `SetupError` for a missing package or a missing folder."""
-        require_sentence_transformers(f"reranker='cross_encoder:{name}'", "huggingface")
+        require_sentence_transformers(f"cross_encoder:{name}", "huggingface")
         self.name, self.location = name, require_model_location(name)
         self.lock = threading.Lock()
         self.encoder: Any = None

@@ -10,6 +10,7 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Answer": ("answer_type", "answer_measure", "shorten", "citations", "calibration"),
     "Methods": (
         *("candidates", "ranking", "sure_parts", "queries", "filter_turns", "filter_union"),
+        *("evaluator", "crag_upper", "crag_lower", "second_retriever"),
         *("iterations", "max_steps", "speculative", "vote", "examples", "prompts"),
     ),
     "Calls": (

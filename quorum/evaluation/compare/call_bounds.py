@@ -16,8 +16,9 @@ from quorum.nodes.ask_stage import make_step_context
 
 MAX_DISTINCT_ANSWERS = 5  # self_verification samples five answers, so it verifies at most five distinct ones
 # A formula is a sum of terms, with " + " (plus and spaces) between them. A term is, for example, "5", "1..2s+2" (the
-# fewest and the most calls) or "[unknown] k*n" (calls that are made only if the condition holds).
-FORMULA_TERM = re.compile(r"(?:\[[^\]]*\] *)?(?P<calls>.+)")
+# fewest and the most calls) or "[unknown] k*n" (calls that are made only if the condition holds). A condition such as
+# [evaluator=llm] names a setting, so it is known whether it holds.
+FORMULA_TERM = re.compile(r"(?:\[(?P<condition>[^\]]*)\] *)?(?P<calls>.+)")
 OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -35,6 +36,8 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     (1.0, 5.0)
     >>> compute_call_bounds(parse_columns("concat>post_fusion[k=10]", Context(k=4))[0])
     (1.0, 11.0)
+    >>> [compute_call_bounds(parse_columns(name, Context(k=4))[0]) for name in ("crag", "crag[evaluator=llm]")]
+    [(1.0, 2.0), (6.0, 7.0)]
     """
     if column.method == SEARCH:
         return 0.0, 0.0
@@ -63,7 +66,11 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
         match = FORMULA_TERM.fullmatch(term)
         parts = (match["calls"] if match else term).split("..")
         low, high = evaluate_formula(parts[0], values), evaluate_formula(parts[-1], values)
-        least, most = least + (0 if term.startswith("[") else low), most + high
+        setting, _, value = (match["condition"] or "" if match else "").partition("=")
+        if not value:
+            least, most = least + (0 if term.startswith("[") else low), most + high
+        elif str(getattr(context, setting)) == value:
+            least, most = least + low, most + high
     # If SuRe's first call finds a single candidate, no other call follows.
     return (1.0 if column.method == "sure" else least), most
 

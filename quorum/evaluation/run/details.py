@@ -28,6 +28,7 @@ COPIED_KEYS = (
     "votes",
     "voters_without_evidence",
     "citations",
+    "action",
 )
 
 
@@ -36,7 +37,7 @@ class Detail(TypedDict):
 
     id: the question's id. method: the column's name. validity, scores: for each candidate, whether its summary supports
     it, and its score. voters_without_evidence: ids of the passages that voted for the answer and do not contain it.
-    citations: of a long answer, else null.
+    citations: of a long answer, else null. action: of the method crag, else null.
     usage, malformed, wordy_answers: by prompt name; the last two count replies. steps, calls: from
     `quorum.evaluation.run.watch`, in the order in which they started.
     """
@@ -52,6 +53,7 @@ class Detail(TypedDict):
     evidence: list[Evidence]
     voters_without_evidence: list[str] | None
     citations: list[Citation] | None
+    action: str | None
     passages: list[Passage]
     usage: dict[str, Usage]
     malformed: dict[str, int]

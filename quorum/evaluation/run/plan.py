@@ -33,6 +33,7 @@ from quorum.evaluation.run.source import (
 )
 from quorum.models.chat import chat_model_async
 from quorum.models.context_filters import get_context_filter
+from quorum.models.passage_grades import check_evaluator
 from quorum.models.rerankers import check_reranker
 
 
@@ -156,8 +157,11 @@ def list_examples(measures: Mapping[str, AnswerMeasure]) -> str:
 
 
 async def check_models(context: Context) -> None:
-    """Raises `SetupError` if the context's model, verifier, filter or reranker cannot be used."""
+    """Raises `SetupError` if the context's model, verifier, filter, reranker or evaluator cannot be
+    used.
+    """
     await check_reranker(context)
+    await check_evaluator(context)
     await chat_model_async(context.model, context)
     if context.verifier is not None:
         await chat_model_async(context.verifier, context)

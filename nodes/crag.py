@@ -1,0 +1,100 @@
+"""The nodes of CRAG: whether the passages help, a second search if they do not, and the strips that are kept."""
+
+from dataclasses import replace
+
+from langgraph.runtime import Runtime
+
+from quorum import retrievers
+from quorum.algorithms.corrective import choose_action, choose_strips, split_strips
+from quorum.algorithms.filco_measures import shorten_passages
+from quorum.core.context import MAX_PASSAGES, Context, get_context
+from quorum.core.errors import TooLong
+from quorum.core.state import Passage, PassageGrade, State
+from quorum.models.passage_grades import EVALUATOR_USAGE, get_limits, score_texts
+from quorum.nodes.ask import ask
+from quorum.nodes.filter_context import make_filter_update
+from quorum.parsing.grades import GRADES
+from quorum.prompts.crag import GRADE, KEYWORDS
+from quorum.prompts.filco import FILTER_SENTENCES
+
+
+async def score_passages(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> grades (one per passage, by an evaluator that scores it with the question)."""
+    context = get_context(runtime)
+    get_limits(context)  # a mistake in them is found before a call is made
+    scores, usage = await score_texts(state["question"], state["passages"], context)
+    grades = [PassageGrade(rank=rank, grade=score) for rank, score in enumerate(scores)]
+    return {"grades": grades, "usage": {EVALUATOR_USAGE: usage}}
+
+
+async def grade_passage(state: State, runtime: Runtime[Context]) -> State:
+    """question, rank, passages (one) -> grades (one: yes 1, partly 0, no -1). A passage that is too long is a no."""
+    rank = state["rank"]
+    get_limits(get_context(runtime))  # a mistake in them is found before a call is made
+    try:
+        replies = await ask(
+            GRADE,
+            runtime,
+            question=state["question"],
+            passages=state["passages"],
+            call_subject=f"passage {rank + 1}",
+            temperature=0.0,
+        )
+    except TooLong:
+        return {"grades": [PassageGrade(rank=rank, grade=GRADES["No"])], "dropped": 1}
+    return {"grades": [PassageGrade(rank=rank, grade=replies.values[0])], **replies.state_update}
+
+
+async def act_on_grades(state: State, runtime: Runtime[Context]) -> State:
+    """grades -> action (correct, ambiguous or incorrect)."""
+    upper, lower = get_limits(get_context(runtime))
+    return {"action": choose_action([item["grade"] for item in state.get("grades") or []], upper, lower)}
+
+
+async def write_keywords(state: State, runtime: Runtime[Context]) -> State:
+    """question -> search_text (keywords to search for; None: the question)."""
+    replies = await ask(KEYWORDS, runtime, question=state["question"], temperature=0.0)
+    return {"search_text": ", ".join(replies.values[0]) or None, **replies.state_update}
+
+
+async def search_again(state: State, runtime: Runtime[Context]) -> State:
+    """search_text, passages, action -> passages (at most k new ones; if ambiguous, after the first ones), retrieved.
+
+    If an incorrect search is not followed by a better one, because nothing new is found, the first passages stay, and
+    the action becomes "nothing new".
+    """
+    context, first = get_context(runtime), state["passages"]
+    query = state.get("search_text") or state["question"]
+    retriever = context.retriever if context.second_retriever is None else context.second_retriever
+    wider = replace(context, k=min(2 * context.k, MAX_PASSAGES), retriever=retriever)
+    found = await retrievers.search(query, wider, state.get("given_passages"))
+    new = list_new(found, first)[: context.k]
+    retrieved = list(dict.fromkeys([*(state.get("retrieved") or []), *(p["id"] for p in (*first, *new))]))
+    if state["action"] == "ambiguous":
+        return {"passages": [*first, *new], "retrieved": retrieved}
+    return {"passages": new, "retrieved": retrieved} if new else {"action": "nothing new"}
+
+
+async def keep_best_strips(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> passages (the strips that the evaluator scores best), retrieved."""
+    passages, strips = state["passages"], split_strips(state["passages"])
+    if not strips:
+        return {}
+    texts = [Passage(**{**passages[strip.rank], "text": strip.text}) for strip in strips]
+    scores, usage = await score_texts(state["question"], texts, get_context(runtime))
+    kept = shorten_passages(passages, choose_strips(strips, scores))
+    return {**make_filter_update(state, kept), "usage": {EVALUATOR_USAGE: usage}}
+
+
+async def copy_sentences(state: State, runtime: Runtime[Context]) -> State:
+    """question, passages -> passages (the sentences that the model copies; all text if it copies none), retrieved."""
+    passages = state["passages"]
+    replies = await ask(FILTER_SENTENCES, runtime, question=state["question"], passages=passages, temperature=0.0)
+    pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
+    return {**make_filter_update(state, shorten_passages(passages, pieces) or passages), **replies.state_update}
+
+
+def list_new(found: list[Passage], known: list[Passage]) -> list[Passage]:
+    """The passages whose ids are not among the known ones."""
+    known_ids = {passage["id"] for passage in known}
+    return [passage for passage in found if passage["id"] not in known_ids]
