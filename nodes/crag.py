@@ -21,7 +21,7 @@ from quorum.prompts.filco import FILTER_SENTENCES
 async def score_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> grades (one per passage, by an evaluator that scores it with the question)."""
     context = get_context(runtime)
-    get_limits(context)  # a mistake in them is found before a call is made
+    check_settings(context)
     scores, usage = await score_texts(state["question"], state["passages"], context)
     grades = [PassageGrade(rank=rank, grade=score) for rank, score in enumerate(scores)]
     return {"grades": grades, "usage": {EVALUATOR_USAGE: usage}}
@@ -30,7 +30,7 @@ async def score_passages(state: State, runtime: Runtime[Context]) -> State:
 async def grade_passage(state: State, runtime: Runtime[Context]) -> State:
     """question, rank, passages (one) -> grades (one: yes 1, partly 0, no -1). A passage that is too long is a no."""
     rank = state["rank"]
-    get_limits(get_context(runtime))  # a mistake in them is found before a call is made
+    check_settings(get_context(runtime))
     try:
         replies = await ask(
             GRADE,
@@ -65,9 +65,10 @@ async def search_again(state: State, runtime: Runtime[Context]) -> State:
     """
     context, first = get_context(runtime), state["passages"]
     query = state.get("search_text") or state["question"]
-    retriever = context.retriever if context.second_retriever is None else context.second_retriever
-    wider = replace(context, k=min(2 * context.k, MAX_PASSAGES), retriever=retriever)
-    found = await retrievers.search(query, wider, state.get("given_passages"))
+    wider, given = replace(context, k=min(2 * context.k, MAX_PASSAGES)), state.get("given_passages")
+    if context.second_retriever is not None:
+        wider, given = replace(wider, retriever=context.second_retriever), None
+    found = await retrievers.search(query, wider, given)
     new = list_new(found, first)[: context.k]
     retrieved = list(dict.fromkeys([*(state.get("retrieved") or []), *(p["id"] for p in (*first, *new))]))
     if state["action"] == "ambiguous":
@@ -92,6 +93,15 @@ async def copy_sentences(state: State, runtime: Runtime[Context]) -> State:
     replies = await ask(FILTER_SENTENCES, runtime, question=state["question"], passages=passages, temperature=0.0)
     pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
     return {**make_filter_update(state, shorten_passages(passages, pieces) or passages), **replies.state_update}
+
+
+def check_settings(context: Context) -> None:
+    """Raise `SetupError` for limits that do not fit, and for a second retriever that does not exist, before a call is
+    made.
+    """
+    get_limits(context)
+    if context.second_retriever is not None:
+        retrievers.find_retriever(context.second_retriever)
 
 
 def list_new(found: list[Passage], known: list[Passage]) -> list[Passage]:

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from quorum.core.settings.config_files import ConfigFile
 
 # Settings that say to whom questions and documents are sent.
-RECIPIENT_SETTINGS = ("model", "verifier", "scorer", "context_filter", "embeddings", "store", "retriever", "reranker")
+RECIPIENT_SETTINGS = (
+    "model",
+    "verifier",
+    "scorer",
+    "context_filter",
+    "embeddings",
+    "store",
+    "retriever",
+    "second_retriever",
+    "reranker",
+    "evaluator",
+)
 
 
 def read_context(settings: Sequence[str] | None, **options: Any) -> Context:

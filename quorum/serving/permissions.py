@@ -34,6 +34,8 @@ ALLOWED_SETTINGS = (
     "queries",
     "filter_turns",
     "filter_union",
+    "crag_upper",
+    "crag_lower",
     "iterations",
     "max_steps",
     "answer_type",
@@ -48,6 +50,8 @@ LARGEST_VALUES = {
 }  # or the server's own setting, if that is higher
 ALLOWED_CHOICES = {
     "retriever": ("hybrid", "chroma", "bm25"),
+    "second_retriever": ("none", "hybrid", "chroma", "bm25"),
+    "evaluator": ("embedded", "llm"),
     "context_filter": ("embedded", "llm"),
     "reranker": ("none", "reader", "question", "listwise", "summary", "rationale"),
 }

@@ -33,7 +33,7 @@ async def test_colbert_names_the_extra_to_install() -> None:
 
 @without_extras
 async def test_a_cross_encoder_names_the_extra_to_install() -> None:
-    with pytest.raises(SetupError, match=r"reranker='cross_encoder:a/b' needs .* 'quorum-rag\[huggingface\]'"):
+    with pytest.raises(SetupError, match=r"cross_encoder:a/b needs .* 'quorum-rag\[huggingface\]'"):
         await check_reranker(Context(reranker="cross_encoder:a/b"))
 
 
