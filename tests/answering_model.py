@@ -7,7 +7,7 @@ from quorum.models.scripted import ScriptedModel
 # The model replies to these prompts with the answer alone.
 ANSWER_PROMPTS = (
     *("answer", "answer_candidates", "answer_base", "answer_base_closed"),
-    *("direct", "extract_answer", "internal", "topic", "hypothetical"),
+    *("direct", "extract_answer", "internal", "topic", "hypothetical", "keywords"),
     *("conditional_summary", "generic_summary", "answer_choices", "answer_summary"),
 )
 # The model replies to these prompts with a line of reasoning and then the answer.
@@ -34,6 +34,7 @@ def script_answers(model: ScriptedModel, answer: str = "1931") -> None:
         model.on(name, lambda _: f"So it is.\nAnswer: {answer}")
     model.on("rank_passages", lambda _: "[1] > [2]")
     model.on("candidates", lambda _: f"(a) {answer} (b) {answer}0")
+    model.on("grade", lambda _: "Yes")
     model.on("validity", lambda _: "True").on("ranking", lambda _: "Passage 1")
     model.on("choose", lambda _: "none").on("choose: q", lambda _: "all")
     model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))

@@ -9,7 +9,9 @@ from quorum.parsing.candidates import find_distinct_candidates, split_at_markers
 from quorum.parsing.wrapping import remove_wrapping
 
 MOST_KEYWORDS, LONGEST_KEYWORD = 3, 6  # keywords, words
-LABEL = re.compile(r"^\W*(?:search\s+)?(?:key\s?words?|quer(?:y|ies)|names)\W*:", re.IGNORECASE)
+LABEL = re.compile(
+    r"^\W*(?:search\s+)?(?:key\s?words?|words\s+to\s+search\s+for|quer(?:y|ies)|names)\W*:", re.IGNORECASE
+)
 BETWEEN = re.compile(r"[,;，、；\n]+")
 
 

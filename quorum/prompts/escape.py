@@ -23,7 +23,8 @@ LABELS = (
     "|conversation|next turn|rationale|reasoning|notes(?: so far)?|statement|hidden|verdict|choices?|prediction"
     "|judgement|summary|summaries|paragraph|topic|ranking|relevant passages|sentences that help"
     "|numbers of the passages to keep|also|follow up"
-    "|intermediate answer|so the (?:final )?answer is|(?:thought|action|observation|summary|document) [0-9]{1,4}"
+    "|words to search for|intermediate answer|so the (?:final )?answer is"
+    "|(?:thought|action|observation|summary|document) [0-9]{1,4}"
 )
 LABEL = rf"(?:{LABELS})[{SPACE}*_`\"”’]*[:：]"
 NUMBER = rf"[\[［][{SPACE}]*[0-9０-９]{{1,4}}[{SPACE}]*[\]］]"

@@ -39,12 +39,12 @@ def test_every_prompt_is_sent_by_a_method_or_a_command() -> None:
 
 def test_senders_are_found_in_the_graphs_and_not_in_the_parts_that_a_setting_chooses() -> None:
     senders = find_senders()
-    assert senders["filter_sentences"] == ("filco", "any method with context_filter=llm")
+    assert senders["filter_sentences"] == ("filco", "crag", "any method with context_filter=llm")
     assert senders["rank_passages"] == ("selection_inference", "any method with reranker=listwise")
     assert set(senders["reason"]) == {"blendfilter", "cot", "iter_retgen"}
     assert senders["reason_from_memory_yes_no"] == ("cot",)
     answering_methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco", "hyde"}
-    answering_methods |= {"full_documents", "self_route"}
+    answering_methods |= {"full_documents", "self_route", "crag"}
     assert set(senders["answer_long"]) == answering_methods
     assert senders["answer_candidates"] == ("pf_concat",)
 

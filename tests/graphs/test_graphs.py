@@ -29,13 +29,13 @@ METHOD_NAMES = [
     *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
     *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
     *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
-    *("sure", "mcq", "sum_and_pred", "hyde", "full_documents", "self_route"),
+    *("sure", "mcq", "sum_and_pred", "hyde", "full_documents", "self_route", "crag"),
 ]
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
 RESULT_KEYS = {
     *("answer", "answer_text", "unknown", "confidence", "rationale", "evidence", "votes", "candidates", "summaries"),
     *("passages", "citations", "answer_type"),
-    *("voters_without_evidence", "certified", "retrieved", "validity", "scores"),
+    *("voters_without_evidence", "certified", "retrieved", "validity", "scores", "action"),
     *("usage", "malformed", "wordy_answers", "temperature_refused", "dropped", "withheld"),
 }
 
@@ -84,6 +84,7 @@ def test_every_method_is_listed_with_its_cost() -> None:
         "hyde": ("1 + n", "2"),
         "full_documents": ("n", "1"),
         "self_route": ("n + [unknown] n", "1 or 2"),
+        "crag": ("n + [not correct] 1 + [evaluator=llm] (k+1)", "1..4"),
     }
     assert all(method.graph.name == name for name, method in METHODS.items())
 

@@ -69,7 +69,7 @@ async def test_sure_answers_a_question_for_an_explanation_with_a_summary() -> No
 
 def test_every_method_is_checked_here() -> None:
     long_methods = {"concat", "post_fusion", "concat_pf", "pf_concat", "rerank", "replug", "filco", "sure", "hyde"}
-    long_methods |= {"full_documents", "self_route"}
+    long_methods |= {"full_documents", "self_route", "crag"}
     assert {*BRIEF_METHODS, *long_methods} == {name for name in METHODS if name not in ("chat",)}
 
 

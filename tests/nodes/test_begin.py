@@ -26,6 +26,7 @@ async def test_begin_resets_every_key_of_an_earlier_question() -> None:
         "confidence": None,
         "certified": None,
         "voters_without_evidence": None,
+        "action": None,
         "rationale": None,
         "evidence": [],
         "citations": None,

@@ -31,6 +31,7 @@ SAMPLED_METHODS = (
     "hyde",
     "full_documents",
     "self_route",
+    "crag",
 )
 # The confidence of these methods is the lead of the chosen candidate over the next best. With a single
 # candidate, self_verification states the share of samples that gave it, and sure states no confidence.
