@@ -10,7 +10,7 @@ from quorum.algorithms.filco_measures import shorten_passages
 from quorum.core.context import MAX_PASSAGES, Context, get_context
 from quorum.core.errors import TooLong
 from quorum.core.state import Passage, PassageGrade, State
-from quorum.models.passage_grades import EVALUATOR_USAGE, get_limits, score_texts
+from quorum.models.passage_grades import get_limits, score_texts
 from quorum.nodes.ask import ask
 from quorum.nodes.filter_context import make_filter_update
 from quorum.parsing.grades import GRADES
@@ -22,9 +22,8 @@ async def score_passages(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> grades (one per passage, by an evaluator that scores it with the question)."""
     context = get_context(runtime)
     check_settings(context)
-    scores, usage = await score_texts(state["question"], state["passages"], context)
-    grades = [PassageGrade(rank=rank, grade=score) for rank, score in enumerate(scores)]
-    return {"grades": grades, "usage": {EVALUATOR_USAGE: usage}}
+    scores = await score_texts(state["question"], state["passages"], context)
+    return {"grades": [PassageGrade(rank=rank, grade=score) for rank, score in enumerate(scores)]}
 
 
 async def grade_passage(state: State, runtime: Runtime[Context]) -> State:
@@ -82,9 +81,8 @@ async def keep_best_strips(state: State, runtime: Runtime[Context]) -> State:
     if not strips:
         return {}
     texts = [Passage(**{**passages[strip.rank], "text": strip.text}) for strip in strips]
-    scores, usage = await score_texts(state["question"], texts, get_context(runtime))
-    kept = shorten_passages(passages, choose_strips(strips, scores))
-    return {**make_filter_update(state, kept), "usage": {EVALUATOR_USAGE: usage}}
+    scores = await score_texts(state["question"], texts, get_context(runtime))
+    return make_filter_update(state, shorten_passages(passages, choose_strips(strips, scores)))
 
 
 async def copy_sentences(state: State, runtime: Runtime[Context]) -> State:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
-from quorum.core.state import Passage, Usage
+from quorum.core.state import Passage
 from quorum.models.rerankers import CROSS_ENCODER, score_by_cross_encoder, score_by_reader
 
 # The embedded reader's log-odds that a passage answers the question. Chosen once, on six data sets together: of the
@@ -13,7 +13,6 @@ from quorum.models.rerankers import CROSS_ENCODER, score_by_cross_encoder, score
 READER_LIMITS = (1.0, -2.0)  # upper, lower
 PROMPT_LIMITS = (1.0, 0.0)  # Yes is 1, Partly 0, No -1
 BY_PROMPT = "llm"
-EVALUATOR_USAGE = "evaluator"  # the name under which a result counts what an evaluator without a prompt reads
 
 
 def get_limits(context: Context) -> tuple[float, float]:
@@ -44,12 +43,12 @@ async def check_evaluator(context: Context) -> None:
         await asyncio.to_thread(get_cross_encoder, context.evaluator.partition(":")[2])
 
 
-async def score_texts(question: str, passages: Sequence[Passage], context: Context) -> tuple[list[float | None], Usage]:
-    """The score of each passage with the question, on the evaluator's own scale, and the tokens that it read; its work
-    is not counted as calls.
+async def score_texts(question: str, passages: Sequence[Passage], context: Context) -> list[float | None]:
+    """The score of each passage with the question, on the evaluator's own scale. This work in our own process is not
+    counted in the usage.
     """
     if context.evaluator.startswith(f"{CROSS_ENCODER}:"):
-        scores, usage = await score_by_cross_encoder(context.evaluator.partition(":")[2], question, passages, context)
+        scores, _ = await score_by_cross_encoder(context.evaluator.partition(":")[2], question, passages, context)
     else:
-        scores, usage = await score_by_reader(question, passages)
-    return scores, Usage(**{**usage, "calls": 0})
+        scores, _ = await score_by_reader(question, passages)
+    return scores

@@ -124,7 +124,7 @@ async def test_the_built_in_evaluator_makes_no_call() -> None:
     model = ScriptedModel().on("answer", "1931")
     result = await ask(model, PASSAGES, evaluator="embedded")
     assert (result["action"], list_calls(model)) == ("correct", ["answer"])
-    assert (result["usage"]["evaluator"]["calls"], result["usage"]["evaluator"]["input_tokens"] > 0) == (0, True)
+    assert list(result["usage"]) == ["answer"]
     worse = ScriptedModel().on("answer", "1931").on("keywords", "Lumen Tower")
     assert (await ask(worse, WORSE_FIRST, evaluator="embedded", crag_lower=90, crag_upper=99))["action"] == "incorrect"
     assert list_calls(worse) == ["keywords", "answer"]

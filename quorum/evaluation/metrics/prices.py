@@ -17,7 +17,6 @@ from quorum.core.errors import SetupError
 from quorum.core.files import read_regular
 from quorum.core.state import Usage
 from quorum.models.model_spec import read_spec
-from quorum.models.passage_grades import EVALUATOR_USAGE
 from quorum.models.rerankers import RERANK_USAGE, get_reranking_model
 from quorum.prompts.prompt import ModelRole
 from quorum.prompts.registry import find_prompt
@@ -112,13 +111,11 @@ def is_free(name: str) -> bool:
 
 
 def find_model_of_prompt(name: str, context: Context) -> Any:
-    """The model that the prompt of this name is sent to, or that scored passages without a prompt; for any other name,
-    the context's model.
+    """The model that the prompt of this name is sent to, or that scored passages; for any other name, the context's
+    model.
     """
     if name == RERANK_USAGE:
         return get_reranking_model(context)
-    if name == EVALUATOR_USAGE:
-        return "embedded"  # what runs in this process is free
     prompt = find_prompt(name)
     return find_model("model" if prompt is None else prompt.model, context)
 
