@@ -153,7 +153,8 @@ async def test_keys_and_logins_are_not_sent(
     assert PASSWORD not in collector.text
 
 
-@pytest.mark.parametrize("method", METHODS)
+# Those that read whole documents take no retriever of the user's; the next test asks them with given passages.
+@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("full_documents", "self_route")])
 async def test_hidden_passages_appear_nowhere_in_a_trace(
     collector: Collector, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
@@ -169,7 +170,7 @@ async def test_hidden_passages_appear_nowhere_in_a_trace(
     assert all(run.metadata["usage_metadata"]["input_tokens"] > 0 for run in list_runs(root, "llm"))
 
 
-@pytest.mark.parametrize("method", ["concat", "sure", "sum_and_pred"])
+@pytest.mark.parametrize("method", ["concat", "sure", "sum_and_pred", "full_documents", "self_route"])
 async def test_hidden_given_passages_appear_nowhere_in_a_trace(
     collector: Collector, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:

@@ -41,7 +41,9 @@ LINES = [
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
     folder = tmp_path_factory.mktemp("documents")
-    (folder / "a.md").write_text(f"# Notes\n\n{SHARED}\n\n## Later\n\nA note about rye.\n")
+    (folder / "a.md").write_text(
+        f"# Notes\n\n{SHARED}\n\n## Later\n\nA note about rye, who grinds it, and how much of it a mill grinds.\n"
+    )
     (folder / "b.md").write_text(MILLS)
     (folder / "c.md").write_text(f"# Notes\n\n{SHARED}\n")
     (folder / "records.jsonl").write_text("\n".join(map(json.dumps, LINES)))

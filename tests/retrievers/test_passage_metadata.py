@@ -25,7 +25,8 @@ class Mills(BaseRetriever):
         return [Document(id="7", page_content=text, metadata={"title": "Mills", "score": 0.5, **METADATA})]
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in ("no_retrieval", "chat")])
+# Whole documents are not read from a retriever of the user's, which says nothing of their order.
+@pytest.mark.parametrize("method", sorted(METHODS.keys() - {"no_retrieval", "full_documents", "self_route"}))
 async def test_results_keep_it(method: str) -> None:
     result = await quorum.answer(QUESTION, method, Context(retriever=Mills()))
     kept = [passage for passage in result["passages"] if passage["id"] == "7"]

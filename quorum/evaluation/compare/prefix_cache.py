@@ -5,14 +5,20 @@ With documents=all every prompt begins with all documents, so the first question
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from quorum.core.context import Context
 
-if TYPE_CHECKING:
-    from quorum.evaluation.compare.rehearsal import RehearsedCall
-
 FEWEST_CACHED_TOKENS = 1024  # providers cache no shorter beginnings
+
+
+class PricedCall(Protocol):
+    """A rehearsed call (`quorum.evaluation.compare.rehearsal.RehearsedCall`)."""
+
+    prompt_name: str
+    input_tokens: float
+    cached_tokens: float
+    repeated_text: str
 
 
 def reads_all_documents(contexts: Sequence[Context]) -> bool:
@@ -20,13 +26,13 @@ def reads_all_documents(contexts: Sequence[Context]) -> bool:
     return any(context.documents == "all" for context in contexts)
 
 
-def note_cached_prefixes(calls_by_question: "Sequence[Sequence[RehearsedCall]]", question_count: int) -> None:
+def note_cached_prefixes(calls_by_question: Sequence[Sequence[PricedCall]], question_count: int) -> None:
     """Set `cached_tokens` of a column's rehearsed calls whose prompts begin alike: on average over the run, in which
     the first call of each prompt finds nothing in the cache.
 
     question_count: how many questions the run asks, rehearsed or not.
     """
-    calls_by_prompt: dict[str, list[RehearsedCall]] = {}
+    calls_by_prompt: dict[str, list[PricedCall]] = {}
     for call in (call for calls in calls_by_question for call in calls if call.repeated_text):
         calls_by_prompt.setdefault(call.prompt_name, []).append(call)
     for calls in calls_by_prompt.values():
