@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
@@ -26,6 +26,7 @@ from quorum.models.replay import Replay
 from quorum.models.request import Request, SchemaRefused
 from quorum.models.send_request import send_request
 from quorum.models.stream_ends import is_unfinished
+from quorum.models.tools import ToolCall, read_tool_calls
 
 __all__ = ["Reply", "call", "remove_thinking"]
 
@@ -41,7 +42,8 @@ class Reply:
     from the same call of an earlier stage of a cascade. The actual cost is the sum over the replies with
     is_reused=False. finish: why the model stopped, in the server's words. reasoning: the reasoning that the server sent
     in a field of its own. temperature_refused: whether the model refuses the parameter temperature, so that its replies
-    may differ even at temperature 0.
+    may differ even at temperature 0. tool_calls: the calls of
+    tools that the model asks for, in their order.
     """
 
     text: str
@@ -52,11 +54,12 @@ class Reply:
     finish: str | None
     reasoning: str = ""
     temperature_refused: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 async def call(
     prompt_name: str,
-    text: str,
+    content: str | Sequence[BaseMessage],
     *,
     context: Context,
     prompt_version: str = "",
@@ -68,8 +71,13 @@ async def call(
     schema: Mapping[str, Any] | None = None,
     config: RunnableConfig | None = None,
     clock: Clock = REAL_CLOCK,
+    tools: Sequence[Mapping[str, Any]] = (),
+    tool_choice: str | None = None,
 ) -> list[Reply]:
-    """Send the message `text` to a model `n` independent times; `temperature` and `model` default to the context's.
+    """Send a message, or several, to a model `n` independent times; `temperature` and `model` default to the context's.
+
+    content: the text of one human message, or all messages. tools: what the model may call, in the form of the OpenAI
+    protocol; tool_choice: "none" forbids the model to call them in this reply.
 
     prompt_name, prompt_version: the prompt's name and the hash of its text, for traces and the journal; call_subject:
     what this call is about ("passage 2"); inputs: the prompt's variables, which only the embedded reader gets; schema:
@@ -81,10 +89,23 @@ async def call(
     token.
 
     Raises CallError after the last try, TooLong when the prompt does not fit the model's window, SetupError when no
-    call can succeed: a refused key, or a server that did not answer in eight tries over five minutes.
+    call can succeed: a refused key, a server that did not answer in eight tries over five minutes, or tools for a model
+    that takes none.
     """
     request, reply_identity, chosen_model = await make_request(
-        prompt_name, text, context, prompt_version, call_subject, inputs, temperature, model, schema, config, clock
+        prompt_name,
+        content,
+        context,
+        prompt_version,
+        call_subject,
+        inputs,
+        temperature,
+        model,
+        schema,
+        config,
+        clock,
+        tools,
+        tool_choice,
     )
     if n == 1:
         return [await fetch_reply(request, reply_identity, 0)]
@@ -113,14 +134,15 @@ async def fetch_reply(request: Request, reply_identity: ReplyIdentity, sample: i
     """
     reply_identity = replace(reply_identity, sample=sample)
     cache = CASCADE_CACHE.get()
-    call_key = reply_identity.make_journal_key(request) or (request.model_label, str(request.message.content), sample)
+    call_key = reply_identity.make_journal_key(request) or (request.model_label, repr(request.content), sample)
     earlier_record: Record | None = None if cache is None else cache.find_earlier_reply(call_key)
     if earlier_record is not None:
         return await reuse_reply(request, earlier_record)
-    content = str(request.message.content)
     if reply_identity.inputs is not None:
         prompt_metadata = {"prompt": reply_identity.prompt_name, "inputs": reply_identity.inputs, "sample": sample}
-        request = replace(request, message=HumanMessage(content, additional_kwargs={"quorum": prompt_metadata}))
+        *earlier, last = request.messages
+        last = last.model_copy(update={"additional_kwargs": {"quorum": prompt_metadata}})
+        request = replace(request, messages=(*earlier, last))
     record, is_reused = await fetch_record(request, reply_identity)
     if cache is not None:
         cache.store_reply(call_key, record)
@@ -218,7 +240,7 @@ async def reuse_reply(request: Request, record: Record) -> Reply:
 async def trace_reused_reply(request: Request, record: Record) -> None:
     """Show a reused reply in traces."""
     config = merge_configs(request.config, {"metadata": {"reused": True}})
-    await Replay(record=record).ainvoke([request.message], config)
+    await Replay(record=record).ainvoke(list(request.messages), config)
 
 
 def make_reply(record: Record, is_reused: bool) -> Reply:
@@ -238,4 +260,5 @@ def make_reply(record: Record, is_reused: bool) -> Reply:
         finish=record.finish,
         reasoning=record.reasoning,
         temperature_refused=record.temperature_refused,
+        tool_calls=read_tool_calls(record.tool_calls_json),
     )

@@ -40,14 +40,15 @@ from quorum.models.loops import get_loop_cache
 LOG = logging.getLogger("quorum")
 
 
-def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], text: str, inputs: Any, sample: int) -> str:
+def make_key(identity: Mapping[str, Any], decoding: Mapping[str, Any], content: Any, inputs: Any, sample: int) -> str:
     """The key of a reply in the journal: the sha256 of all that decides the reply.
 
-    identity: the model's provider, base URL and name; decoding: the decoding parameters; text: the message that the
-    model gets; inputs: for the embedded reader, the prompt's variables and the prompt's name, else None; sample: the
-    number of the sample, from 0, if the same message is sent several times.
+    identity: the model's provider, base URL and name; decoding: the decoding parameters; content: the text of the
+    message that the model gets or, if it gets several or tools, all of them (`Request.content`); inputs: for the
+    embedded reader, the prompt's variables and the prompt's name, else None; sample: the number of the sample, from 0,
+    if the same message is sent several times.
     """
-    parts = [dict(identity), dict(decoding), text, inputs, sample]
+    parts = [dict(identity), dict(decoding), content, inputs, sample]
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=True, default=str).encode()).hexdigest()
 
 

@@ -32,6 +32,8 @@ CREATE TABLE IF NOT EXISTS replies (
 CREATE_DETAILS = (
     "CREATE TABLE IF NOT EXISTS details (key TEXT PRIMARY KEY, left_out TEXT NOT NULL, reasoning TEXT NOT NULL)"
 )
+# Also a table of its own: few replies call tools.
+CREATE_TOOL_CALLS = "CREATE TABLE IF NOT EXISTS tool_calls (key TEXT PRIMARY KEY, calls TEXT NOT NULL)"
 # The SQL condition for replies with invalid token counts (fractions, strings, 10**30), which an older version stored.
 # Such replies count as missing, so that the model is asked again.
 INVALID_COUNTS = " OR ".join(
@@ -47,7 +49,8 @@ class Record:
     prompt_name, prompt_version: the prompt's name and the hash of its text; the table's columns are prompt and version.
     left_out: the names of the parameters that the model refused, separated by commas. They are decoding parameters and
     response_format (the JSON schema), which is also listed if the model ignored it. reasoning: the reasoning that the
-    server sent in a field of its own.
+    server sent in a field of its own. tool_calls_json: the calls of tools in the reply, as JSON; "" for none
+    (`quorum.models.tools`).
     """
 
     text: str
@@ -62,11 +65,12 @@ class Record:
     sample: int = 0
     left_out: str = ""
     reasoning: str = ""
+    tool_calls_json: str = ""
 
     @property
     def size(self) -> int:
         """About how many bytes it takes in the file, and once more in the file beside it, SQLite's log."""
-        return ROOM + 2 * (len(self.text.encode()) + len(self.reasoning.encode()))
+        return ROOM + 2 * (len(self.text.encode()) + len(self.reasoning.encode()) + len(self.tool_calls_json.encode()))
 
     @property
     def temperature_refused(self) -> bool:
@@ -92,7 +96,8 @@ def open_database(path: str) -> sqlite3.Connection:
             )
         retry_while_locked(
             lambda: connection.executescript(
-                f"BEGIN IMMEDIATE; {CREATE_REPLIES}; {CREATE_DETAILS}; PRAGMA user_version={VERSION}; COMMIT;"
+                f"BEGIN IMMEDIATE; {CREATE_REPLIES}; {CREATE_DETAILS}; {CREATE_TOOL_CALLS}; "
+                f"PRAGMA user_version={VERSION}; COMMIT;"
             )
         )
     except BaseException:
@@ -106,9 +111,13 @@ def open_read_only(path: str) -> sqlite3.Connection:
     if Path(path).exists():
         open(path, "rb").close()
         address = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
-        return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        if "tool_calls" not in tables:  # a file of an older Quorum, which this one cannot change
+            connection.execute(CREATE_TOOL_CALLS.replace("TABLE", "TEMP TABLE", 1)).close()
+        return connection
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    connection.executescript(f"{CREATE_REPLIES}; {CREATE_DETAILS};")
+    connection.executescript(f"{CREATE_REPLIES}; {CREATE_DETAILS}; {CREATE_TOOL_CALLS};")
     return connection
 
 
@@ -122,6 +131,7 @@ def remove_all_records(path: str) -> int:
     with closing(open_database(path)) as connection:
         count = int(connection.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
         connection.execute("DELETE FROM details").close()
+        connection.execute("DELETE FROM tool_calls").close()
         connection.execute("DELETE FROM replies").close()
         connection.execute("VACUUM").close()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
@@ -169,9 +179,11 @@ def retry_while_locked(work: Callable[[], object]) -> None:
 def read_records(connection: sqlite3.Connection, keys: Sequence[str]) -> list[Record | None]:
     """The stored reply of each key; None if there is none or its token counts are invalid."""
     fields = "text, finish, input_tokens, output_tokens, cached_tokens, seconds, model, prompt, version, sample"
-    tables = "replies LEFT JOIN details ON details.key = replies.key"
+    tables = (
+        "replies LEFT JOIN details ON details.key = replies.key LEFT JOIN tool_calls ON tool_calls.key = replies.key"
+    )
     query = (
-        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, '') FROM {tables} "
+        f"SELECT {fields}, coalesce(left_out, ''), coalesce(reasoning, ''), coalesce(calls, '') FROM {tables} "
         f"WHERE replies.key = ? AND NOT ({INVALID_COUNTS})"
     )
     with closing(connection.cursor()) as cursor:
@@ -187,14 +199,16 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
     details = [
         (key, record.left_out, record.reasoning) for key, record in records if record.left_out or record.reasoning
     ]
+    tool_calls = [(key, record.tool_calls_json) for key, record in records if record.tool_calls_json]
     with closing(connection.cursor()) as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         try:
             keys = [(key, record.finish) for key, record in records]
             is_replaced = f"key = ?1 AND ({INVALID_COUNTS} OR (finish IS NULL AND ?2 IS NOT NULL))"
-            cursor.executemany(
-                f"DELETE FROM details WHERE key = ?1 AND EXISTS (SELECT 1 FROM replies WHERE {is_replaced})", keys
-            )
+            for table in ("details", "tool_calls"):
+                cursor.executemany(
+                    f"DELETE FROM {table} WHERE key = ?1 AND EXISTS (SELECT 1 FROM replies WHERE {is_replaced})", keys
+                )
             cursor.executemany(f"DELETE FROM replies WHERE {is_replaced}", keys)
             # If another process has meanwhile stored a reply under the key, neither our reply nor its details are
             # stored.
@@ -202,6 +216,11 @@ def write_records(connection: sqlite3.Connection, records: Sequence[tuple[str, R
                 "INSERT OR IGNORE INTO details SELECT ?1, ?2, ?3 "
                 "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",
                 details,
+            )
+            cursor.executemany(
+                "INSERT OR IGNORE INTO tool_calls SELECT ?1, ?2 "
+                "WHERE NOT EXISTS (SELECT 1 FROM replies WHERE key = ?1)",
+                tool_calls,
             )
             cursor.executemany(f"INSERT OR IGNORE INTO replies VALUES ({', '.join('?' * len(rows[0]))})", rows)
             cursor.execute("COMMIT")

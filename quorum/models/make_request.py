@@ -1,11 +1,11 @@
 """Prepares a call of a chat model: the request, and what identifies its replies in the journal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import merge_configs
 
@@ -13,6 +13,7 @@ from quorum.core.context import Context
 from quorum.models.chat import chat_model_async, get_model_identity_async
 from quorum.models.clock import Clock
 from quorum.models.journal import make_key
+from quorum.models.messages import make_messages
 from quorum.models.model_spec import get_openai_url, hide_login
 from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
 from quorum.models.request import Request
@@ -42,12 +43,12 @@ class ReplyIdentity:
             return None
         decoding = request.decoding | ({} if request.schema is None else {SCHEMA_PARAMETER: request.schema})
         inputs = None if self.inputs is None else (self.inputs, self.prompt_name)
-        return make_key(self.model_identity, decoding, str(request.message.content), inputs, self.sample)
+        return make_key(self.model_identity, decoding, request.content, inputs, self.sample)
 
 
 async def make_request(
     prompt_name: str,
-    text: str,
+    content: str | Sequence[BaseMessage],
     context: Context,
     prompt_version: str,
     call_subject: str,
@@ -57,6 +58,8 @@ async def make_request(
     schema: Mapping[str, Any] | None,
     config: RunnableConfig | None,
     clock: Clock,
+    tools: Sequence[Mapping[str, Any]] = (),
+    tool_choice: str | None = None,
 ) -> tuple[Request, ReplyIdentity, str | BaseChatModel]:
     """(request, identity of its replies, model) of a call. The arguments are those of `call`; the model is the one that
     is asked: `model`, or the context's if `model` is None.
@@ -66,7 +69,6 @@ async def make_request(
     reads_prompt_inputs = bool(getattr(client, "reads_prompt_inputs", False))
     model_identity = await get_model_identity_async(chosen_model, context)
     chosen_temperature = context.temperature if temperature is None else temperature
-    text = text.encode("utf-8", "replace").decode()  # a lone surrogate from a broken file cannot be sent
     name = f"{prompt_name}: {call_subject}" if call_subject else prompt_name
     metadata = {"prompt": prompt_name, "prompt_version": prompt_version, "prompt_detail": call_subject}
     note_prompt(prompt_name, prompt_version)
@@ -77,13 +79,15 @@ async def make_request(
         server=server or label,
         limits_name=name_limits(chosen_model, model_identity),
         name=name,
-        message=HumanMessage(text),
+        messages=make_messages(content),
         decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
         context=context,
         config=merge_config(clean_trace(config), {"run_name": name, "metadata": metadata}),
         clock=clock,
         is_given_by_spec=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,
+        tools=tuple(tools),
+        tool_choice=tool_choice,
     )
     reply_identity = ReplyIdentity(
         model_identity, prompt_name, prompt_version, dict(inputs or {}) if reads_prompt_inputs else None

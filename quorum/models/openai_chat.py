@@ -24,13 +24,13 @@ from pydantic import model_validator
 from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.done_mark import AWAITED_MARK, DoneMark
 from quorum.models.failures import CutStream, GarbledReply, UnreadableMessage
-from quorum.models.stream_ends import COMPLETE, STREAM_ENDED
+from quorum.models.openai_tool_calls import clean_call_pieces, keep_tool_calls, list_functions
+from quorum.models.stream_ends import COMPLETE, EMPTY_REPLY_REASONS, STREAM_ENDED
 from quorum.models.token_counts import clean_usage
 
 # The two names that servers use for the field with the reasoning. Quorum reads both fields, and stores the reasoning
 # under the first name.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
-EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 
 
 class OpenAIChat(ChatOpenAI):
@@ -88,6 +88,8 @@ class OpenAIChat(ChatOpenAI):
             body | {"choices": [choice], "usage": clean_usage(body.get("usage"))}, generation_info
         )
         keep_reasoning(result.generations[0].message, choice["message"])
+        if choice["finish_reason"] not in EMPTY_REPLY_REASONS:
+            keep_tool_calls(result.generations[0].message, body["choices"][0]["message"])
         return result
 
     def _convert_chunk_to_generation_chunk(
@@ -101,6 +103,8 @@ class OpenAIChat(ChatOpenAI):
                 delta = {**server_delta, "content": get_text(server_delta.get("content"))}
                 if delta["content"] is None and isinstance(delta.get("refusal"), str):
                     delta["content"] = delta["refusal"]
+                if delta.get("tool_calls"):
+                    delta["tool_calls"] = clean_call_pieces(delta)
                 chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
         generation_chunk: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
@@ -206,7 +210,7 @@ def check_choice(body: Mapping[str, Any]) -> dict[str, Any]:
     if not (content or "").strip() and not message.get("tool_calls") and finish not in EMPTY_REPLY_REASONS:
         content = find_reasoning(message) or content
     if content is None:
-        if finish not in EMPTY_REPLY_REASONS:
+        if finish not in EMPTY_REPLY_REASONS and not any(list_functions(message)):
             raise UnreadableMessage(
                 "it calls a tool and says nothing" if message.get("tool_calls") else "it has no content"
             )

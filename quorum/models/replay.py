@@ -8,6 +8,15 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from quorum.models.journal_database import Record
+from quorum.models.tools import read_tool_calls
+
+
+def make_tool_calls(record: Record) -> list[dict[str, Any]]:
+    """The calls of tools in a record, as a message has them; those whose arguments are no JSON object have none."""
+    return [
+        {"id": f"call{number}", "name": call.name, "args": dict(call.arguments or {})}
+        for number, call in enumerate(read_tool_calls(record.tool_calls_json))
+    ]
 
 
 class Replay(BaseChatModel):
@@ -29,6 +38,7 @@ class Replay(BaseChatModel):
         input_tokens, output_tokens = self.record.input_tokens, self.record.output_tokens
         message = AIMessage(
             self.record.text,
+            tool_calls=make_tool_calls(self.record),
             additional_kwargs={"reasoning_content": self.record.reasoning} if self.record.reasoning else {},
             usage_metadata={
                 "input_tokens": input_tokens,

@@ -6,28 +6,31 @@ from functools import cached_property
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
 from quorum.core.context import Context
 from quorum.models.clock import Clock
+from quorum.models.messages import get_text_or_content
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is sent: one human message to one model.
+    """What is sent to one model: messages, mostly one human message, and the tools that the model may call.
 
     model_label: the model's name in logs and errors; name: the call's name in traces and errors, such as "answer:
-    passage 2"; decoding: parameters such as the temperature; is_given_by_spec: whether the user named the model, such
-    as "openai:qwen3", and did not give a model object; schema: the JSON schema that the reply must fit, for models that
-    take one. server: the server's address, without a login; the model's label if it is not known. limits_name: names
-    the model and its server; calls under one name share the limits (see `quorum.models.limits`).
+    passage 2"; tools: in the form of the OpenAI protocol; tool_choice: None (the model may call tools) or "none" (it
+    may not, although they are offered); decoding: parameters such as the temperature; is_given_by_spec: whether the
+    user named the model, such as "openai:qwen3", and did not give a model object; schema: the JSON schema that the
+    reply must fit, for models that take one. server: the server's address, without a login; the model's label if it is
+    not known. limits_name: names the model and its server; calls under one name share the limits (see
+    `quorum.models.limits`).
     """
 
     model: BaseChatModel
     model_label: str
     name: str
-    message: HumanMessage
+    messages: tuple[BaseMessage, ...]
     decoding: dict[str, Any]
     context: Context
     config: RunnableConfig
@@ -36,6 +39,13 @@ class Request:
     schema: Mapping[str, Any] | None = None
     server: str = ""
     limits_name: str = ""
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | None = None
+
+    @property
+    def content(self) -> str | dict[str, Any]:
+        """What identifies the messages and tools in the journal (`quorum.models.messages.get_text_or_content`)."""
+        return get_text_or_content(self.messages, self.tools, self.tool_choice)
 
     @cached_property
     def is_in_process(self) -> bool:

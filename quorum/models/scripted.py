@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,12 +10,14 @@ from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackMana
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
 from pydantic import PrivateAttr
 
+from quorum.models.messages import write_message
 from quorum.models.token_estimate import estimate_tokens
 
-ScriptedReply = str | Exception
-Replier = Callable[[list[BaseMessage]], str]
+ScriptedReply = str | AIMessage | Exception
+Replier = Callable[[list[BaseMessage]], str | AIMessage]
 
 
 class NoReplyError(AssertionError):
@@ -27,7 +29,8 @@ class RecordedCall:
     """A call that a `ScriptedModel` received.
 
     prompt_name: the name of the prompt ("answer"). call_subject: what the call is about ("passage 2"); may be empty.
-    messages: what was sent. parameters: the decoding parameters.
+    messages: what was sent. parameters: the decoding parameters and, if tools were offered, these (`tools`) and the
+    `tool_choice`.
     """
 
     prompt_name: str
@@ -50,9 +53,10 @@ class ScriptedModel(BaseChatModel):
     """A chat model that replies from a script.
 
     `on("answer", ...)` and `on("answer: passage 2", ...)` script one prompt or one call by its name, so that parallel
-    calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once; an
-    exception among them is raised. Instead of replies, `on` can take a function of the messages, which replies to every
-    call of that name. A call without a reply raises `NoReplyError`, which names the prompt.
+    calls are deterministic. Every other call takes the next reply of `enqueue(...)`. Each reply is used once. It is a
+    text, or an `AIMessage`, which may call tools; an exception among the replies is raised. Instead of replies, `on`
+    can take a function of the messages, which replies to every call of that name. A call without a reply raises
+    `NoReplyError`, which names the prompt.
     """
 
     _queue: deque[ScriptedReply] = PrivateAttr(default_factory=deque)
@@ -88,7 +92,9 @@ class ScriptedModel(BaseChatModel):
         queue.extend(reply for reply in replies if not callable(reply))
         return self
 
-    def _take_reply(self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]) -> str:
+    def _take_reply(
+        self, messages: list[BaseMessage], metadata: dict[str, Any], parameters: dict[str, Any]
+    ) -> str | AIMessage:
         """Record the call and take its reply."""
         recorded_call = RecordedCall(
             metadata.get("prompt") or "", metadata.get("prompt_detail") or "", messages, parameters
@@ -106,6 +112,10 @@ class ScriptedModel(BaseChatModel):
         if isinstance(reply, Exception):
             raise reply
         return reply
+
+    def bind_tools(self, tools: Sequence[Any], **settings: Any) -> Runnable[Any, AIMessage]:
+        """The model with tools, which it may call by a reply that is an `AIMessage`."""
+        return self.bind(tools=list(tools), **settings)
 
     def _generate(
         self,
@@ -128,9 +138,11 @@ class ScriptedModel(BaseChatModel):
         return make_result(messages, reply)
 
 
-def make_result(messages: list[BaseMessage], reply: str) -> ChatResult:
+def make_result(messages: list[BaseMessage], reply: str | AIMessage) -> ChatResult:
     """The result of a call: the reply, with estimated token counts."""
-    input_tokens, output_tokens = sum(estimate_tokens(message.text) for message in messages), estimate_tokens(reply)
+    message = AIMessage(reply) if isinstance(reply, str) else reply
+    input_tokens = sum(estimate_tokens(write_message(message)) for message in messages)
+    output_tokens = estimate_tokens(write_message(message))
     usage = {"input_tokens": input_tokens, "output_tokens": output_tokens, "total_tokens": input_tokens + output_tokens}
-    message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+    message = message.model_copy(update={"usage_metadata": usage, "response_metadata": {"finish_reason": "stop"}})
     return ChatResult(generations=[ChatGeneration(message=message)])

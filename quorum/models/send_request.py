@@ -22,6 +22,7 @@ from quorum.models.failures import (
 )
 from quorum.models.journal_database import Record
 from quorum.models.limits import wait_for_limits
+from quorum.models.messages import dump_tool_calls, estimate_messages
 from quorum.models.parameters import (
     apply_parameters,
     get_refusals,
@@ -39,9 +40,18 @@ from quorum.models.server_troubles import (
     describe_server_tries,
     watch_tries,
 )
-from quorum.models.stream_ends import COMPLETE, check_end, find_finish, is_openai, note_stream_end, take_cut_stream
+from quorum.models.stream_ends import (
+    COMPLETE,
+    EMPTY_REPLY_REASONS,
+    check_end,
+    find_finish,
+    is_openai,
+    note_stream_end,
+    take_cut_stream,
+)
 from quorum.models.token_counts import get_cached_tokens, is_count
 from quorum.models.token_estimate import estimate_tokens
+from quorum.models.tools import TOOLS, find_refused_part, offer_tools, refuse_tools
 
 LONGEST_WAIT = 30.0  # seconds before another try, if the server does not ask for a wait
 ANSWERING_MODELS: set[str] = set()  # the labels of models that have answered this process
@@ -66,7 +76,7 @@ async def send_until_answered(request: Request, tries: ServerTries) -> Record:
     clock, attempt, server_tries = request.clock, 0, 0
     last_error: Exception | None = None
     dropped_parameters: set[str] = set()  # refused during this call; if one is refused twice, the call fails
-    estimate = estimate_tokens(str(request.message.content))
+    estimate = estimate_messages(request.messages, request.tools)
     while True:
         try:
             return await send_once(request, estimate, is_cut_again=isinstance(last_error, CutStream))
@@ -81,6 +91,11 @@ async def send_until_answered(request: Request, tries: ServerTries) -> Record:
             failure = judge_denial(request, failure)
             if is_schema_refusal(request, failure):
                 raise SchemaRefused from error
+            if refused_part := find_refused_part(request, failure):
+                if refused_part == TOOLS:
+                    raise refuse_tools(request, failure) from error
+                record_refusal(request, refused_part)
+                continue
             if failure.kind == "unreachable":
                 server_tries += 1
                 all_tries = count_server_tries(request.context.attempts)
@@ -116,12 +131,14 @@ async def send_once(request: Request, estimate: int, *, is_cut_again: bool = Fal
             model, arguments = apply_parameters(request)
             left_out = list_refused_parameters(request)
             try:
-                message = await model.ainvoke([request.message], request.config, **arguments)
+                message = await offer_tools(model, request).ainvoke(list(request.messages), request.config, **arguments)
                 check_end(message)
             except CutStream as cut:
                 message = take_cut_stream(request, cut, is_second=is_cut_again)
         note_stream_end(request, message)
-        record = replace(make_record(message, estimate, request.clock.now() - started_at), left_out=left_out)
+        record = replace(
+            make_record(message, estimate, request.clock.now() - started_at, bool(request.tools)), left_out=left_out
+        )
         for taken_amount in taken_amounts:
             taken_amount.correct(record.input_tokens + record.output_tokens)
     return record
@@ -148,17 +165,18 @@ def judge_denial(request: Request, failure: Failure) -> Failure:
     return replace(failure, kind="refused") if is_of_prompt and may_concern_prompt(failure.message) else failure
 
 
-def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
+def make_record(message: AIMessage, estimate: int, seconds: float, offers_tools: bool = False) -> Record:
     """A reply's text and cost. If the server counts no tokens, they are estimated: one for every three bytes.
 
-    estimate: the estimated tokens of the prompt. Raises GarbledReply if the reply only calls tools, or if it comes
-    from an OpenAI server and has neither a text nor a finish reason.
+    estimate: the estimated tokens of the prompt. Raises GarbledReply if the reply only calls tools and none were
+    offered, or if it comes from an OpenAI server and has neither a text nor a finish reason.
     """
     text = replace_lone_surrogates(str(message.text))
-    if not text and (message.tool_calls or message.invalid_tool_calls):
+    tool_calls = dump_tool_calls(message)
+    if not text and tool_calls and not offers_tools:
         raise UnreadableMessage("it calls a tool and says nothing")
     finish, reasoning = find_finish(message), str(message.additional_kwargs.get("reasoning_content") or "")
-    if not text and finish in (None, COMPLETE) and is_openai(message.response_metadata):
+    if not text and not tool_calls and finish in (None, COMPLETE) and is_openai(message.response_metadata):
         raise GarbledReply("it has neither a text nor a finish reason")
     usage: Mapping[str, Any] = message.usage_metadata or {}
     has_counts = is_count(usage.get("input_tokens")) and is_count(usage.get("output_tokens"))
@@ -166,11 +184,15 @@ def make_record(message: AIMessage, estimate: int, seconds: float) -> Record:
         text=text,
         finish=finish,
         input_tokens=usage["input_tokens"] if has_counts else estimate,
-        output_tokens=usage["output_tokens"] if has_counts else estimate_tokens(text),
+        output_tokens=usage["output_tokens"]
+        if has_counts
+        else estimate_tokens(text + (tool_calls if offers_tools else "")),
         cached_tokens=get_cached_tokens(usage) if has_counts else 0,
         seconds=seconds,
         # The two are equal if the reply stood in the field of the reasoning.
         reasoning="" if reasoning.strip() == text.strip() else reasoning,
+        # Calls in a reply that was cut off lack a part.
+        tool_calls_json=tool_calls if offers_tools and finish not in EMPTY_REPLY_REASONS else "",
     )
 
 

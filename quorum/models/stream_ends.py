@@ -19,6 +19,7 @@ from quorum.models.request import Request
 
 LOG = logging.getLogger("quorum")
 COMPLETE = "complete"  # stands for the finish reason of a whole reply whose server gives none
+EMPTY_REPLY_REASONS = ("length", "max_tokens", "content_filter")  # finish reasons of a reply that may be empty
 STREAM_ENDED = "stream_ended"  # in the metadata of a streamed reply: its server said that the reply is whole
 FINISH_FIELDS = ("finish_reason", "stop_reason", "done_reason")
 
