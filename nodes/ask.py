@@ -85,7 +85,6 @@ async def ask(
     context = resolve_for_prompt(get_context(runtime), prompt, question)
     model = choose_model(prompt, context)
     json_form = find_form(prompt, inputs, len(passages or ()), context)
-    parse = prompt.make_parser({**inputs, "passages": passages or (), "count": len(passages or ())})
     overrides = await read_prompt_overrides(context)
 
     async def send(rendered_prompt: RenderedPrompt, shown: list[Passage]) -> Sequence[Reply]:
@@ -117,6 +116,38 @@ async def ask(
     )
     if len(shown) < len(passages or ()):
         await warn_of_assumed_window(context, context.model if model is None else model)
+    return await read_replies(
+        prompt,
+        replies,
+        shown,
+        passages=passages,
+        inputs=inputs,
+        context=context,
+        model=model,
+        overrides=overrides,
+        json_form=json_form,
+        cuts_later=cuts_later,
+    )
+
+
+async def read_replies(
+    prompt: Prompt[T],
+    replies: Sequence[Reply],
+    shown: list[Passage],
+    *,
+    passages: Sequence[Passage] | None,
+    inputs: Mapping[str, str | list[str]],
+    context: Context,
+    model: str | BaseChatModel | None,
+    overrides: Mapping[str, str],
+    json_form: ReplyForm | None = None,
+    cuts_later: bool = False,
+) -> ParsedReplies[T]:
+    """Parse and count the replies to a prompt, and read the short answers in them, as `ask` says. context: its answer
+    type is never "auto"; model: None for the context's; json_form: the form in which the replies were asked for.
+    """
+    question = inputs.get("question")
+    parse = prompt.make_parser({**inputs, "passages": passages or (), "count": len(passages or ())})
     texts_of_replies = [undo_escapes(reply.text) for reply in replies]
     replies_in_words = [json_form.write_in_words(text) if json_form else text for text in texts_of_replies]
     parsed_replies = [

@@ -54,6 +54,7 @@ EMPTY_INNER_VALUES: dict[str, Any] = {
     "quote": None,
     "steps": [],
     "grades": [],
+    "turns": [],
     "candidate_summaries": [],
     "summary_validities": [],
     "preferences": [],

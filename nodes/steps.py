@@ -15,7 +15,7 @@ from quorum.datasets.examples import Example, read_examples
 from quorum.nodes.answer import make_answer
 from quorum.nodes.answer_types import get_answer_type, get_brief_answer_type
 from quorum.nodes.demonstrations import BUILT_IN_DEMONSTRATIONS
-from quorum.parsing.answers import Parsed
+from quorum.parsing.answers import Parsed, ReasonedAnswer
 from quorum.parsing.steps import Action, SelfAskStep
 from quorum.parsing.yes_no import parse_yes_no
 from quorum.prompts.prompt import Prompt
@@ -25,7 +25,7 @@ ANSWER_FORMS = {
     "yes_no": "Yes or No",
 }
 
-ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep)
+ParsedStep = TypeVar("ParsedStep", Action, SelfAskStep, ReasonedAnswer)
 
 
 def get_steps(state: State) -> list[Step]:

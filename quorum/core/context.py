@@ -179,7 +179,9 @@ class Context:
     iterations: Annotated[int, limit(2, ge=1, le=MAX_ROUNDS)] = define("iterations", 2)
     """iter_retgen: rounds of retrieval and answer."""
     max_steps: Annotated[int, limit(5, ge=1, le=MAX_STEPS)] = define("max_steps", 5)
-    """react, self_ask: largest number of searches."""
+    """react, self_ask, agent: largest number of searches."""
+    seed_search: Annotated[bool, limit(False)] = define("seed_search", False)
+    """agent: search for the question itself before the model is asked, and show it what is found."""
     examples: str | None = define("examples", None)
     """File of demonstrations (question, answer, rationale, passages, steps); empty: the built-in ones."""
     answer_type: Annotated[Literal["auto", "short", "yes_no", "label", "dialogue", "long"], limit("auto")] = define(

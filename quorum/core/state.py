@@ -211,6 +211,34 @@ class Step(TypedDict):
     """The answer to the follow-up question (Self-Ask) or to the question itself; null if the step gave none."""
 
 
+class ToolUse(TypedDict):
+    """A call of a tool by a model, and what the call gave."""
+
+    id: str
+    """Names the call in the messages: the same in every run."""
+    tool: str
+    """The tool's name, as the model wrote it."""
+    arguments: dict[str, Any]
+    """The arguments; empty if they could not be read."""
+    note: str | None
+    """What the model is told in place of passages: what is wrong with the call, or that a limit is reached."""
+    repeats: str | None
+    """The id of an earlier call that searched for the same; null for none."""
+    numbers: list[int]
+    """The numbers of the passages in the run, from 1."""
+    passages: list[Passage]
+    """What the search found, best first."""
+
+
+class Turn(TypedDict):
+    """A reply of a model that called tools."""
+
+    text: str
+    """What the model wrote beside the calls; may be empty."""
+    calls: list[ToolUse]
+    """The calls, in their order."""
+
+
 class QueryPassages(TypedDict):
     """The passages that one of several queries found, after filtering."""
 
@@ -355,6 +383,8 @@ class State(Question, Result, total=False):
     """What the evidence must contain, if it is not the answer: the candidate behind a long answer."""
     steps: list[Step]
     """The finished steps, oldest first."""
+    turns: list[Turn]
+    """The replies of `agent` that called tools, and what the calls gave."""
     reasoning: str | None
     """A chain of thought as the model wrote it."""
     external_knowledge: str | None

@@ -38,6 +38,7 @@ ALLOWED_SETTINGS = (
     "crag_lower",
     "iterations",
     "max_steps",
+    "seed_search",
     "answer_type",
     "speculative",
     "vote",

@@ -11,7 +11,7 @@ SETTING_GROUPS: dict[str, tuple[str, ...]] = {
     "Methods": (
         *("candidates", "ranking", "sure_parts", "queries", "filter_turns", "filter_union"),
         *("evaluator", "crag_upper", "crag_lower", "second_retriever"),
-        *("iterations", "max_steps", "speculative", "vote", "examples", "prompts"),
+        *("iterations", "max_steps", "seed_search", "speculative", "vote", "examples", "prompts"),
     ),
     "Calls": (
         "timeout",

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextvars
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar, TypeVar
 
@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel, ModelProfile
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
 from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.runnables import Runnable
 from pydantic import Field
 
 from quorum.core.errors import SetupError
@@ -18,6 +19,7 @@ from quorum.models.embedded import get_weights_hash, read_manifest
 from quorum.models.embedded.batching import WORKER
 from quorum.models.embedded.encoder import get_encoder, is_encoder_loaded
 from quorum.models.embedded.replies import Sampler
+from quorum.models.embedded.replies_steps import SearchCall
 from quorum.models.embedded.responders import RESPONDERS
 
 T = TypeVar("T")
@@ -55,6 +57,12 @@ class EmbeddedReader(BaseChatModel):
     def _identifying_params(self) -> dict[str, Any]:
         return {"model": "embedded", "weights": get_weights_hash()}
 
+    def bind_tools(self, tools: Sequence[Any], **settings: Any) -> Runnable[Any, AIMessage]:
+        """The reader itself. It takes no tools: to a prompt that offers some it replies with one search for the
+        question, and then with its answer, as it does for the method react.
+        """
+        return self
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -88,11 +96,12 @@ class EmbeddedReader(BaseChatModel):
             seed=f"{kwargs.get('seed', self.seed)}\n{request['prompt']}\n{describe_inputs(request['inputs'])}",
         )
         reply = await respond(request["inputs"], sampler)
+        calls = [{"id": "call0", "name": "search", "args": {"query": reply.query}}] if isinstance(reply, SearchCall) else []
         input_tokens, output_tokens = await count_tokens(text), await count_tokens(reply)
         usage = UsageMetadata(
             input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=input_tokens + output_tokens
         )
-        message = AIMessage(reply, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+        message = AIMessage(str(reply), tool_calls=calls, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 

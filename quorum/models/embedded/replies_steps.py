@@ -1,8 +1,10 @@
 """The reader's replies to prompts that go step by step.
 
-The reader cannot decompose a question: react searches once for the whole question, and self_ask gets no follow-up
-question. Then the reader reads the answer from the passages that were found.
+The reader cannot decompose a question: react and agent search once for the whole question, and self_ask gets no
+follow-up question. Then the reader reads the answer from the passages that were found.
 """
+
+from typing import Self
 
 from quorum.models.embedded.batching import read_passages
 from quorum.models.embedded.replies import (
@@ -33,6 +35,27 @@ async def react_action(inputs: Inputs, sampler: Sampler) -> str:
     if inputs["step"] == "1":
         return f"Search[{balance_brackets(join_lines(inputs['question'])) or 'question'}]"
     return f"Finish[{balance_brackets((await find_answer_and_thought(inputs, sampler))[0])}]"
+
+
+class SearchCall(str):
+    """A reply that calls the tool `search` with a query. The text is the thought beside the call."""
+
+    query: str
+
+    def __new__(cls, thought: str, query: str) -> Self:
+        reply = super().__new__(cls, thought)
+        reply.query = query
+        return reply
+
+
+async def call_search(inputs: Inputs, sampler: Sampler) -> str:
+    """In the first turn a call of the search tool for the whole question, unless there are passages already; in later
+    turns a thought and the answer. The reader chooses no tools itself: it does what it does for react.
+    """
+    if inputs["step"] == "1" and not inputs["passages"]:
+        return SearchCall(SEARCH_THOUGHT, join_lines(inputs["question"]) or "question")
+    answer_text, thought = await find_answer_and_thought(inputs, sampler)
+    return f"{thought}\nAnswer: {answer_text}"
 
 
 async def find_answer_and_thought(inputs: Inputs, sampler: Sampler) -> tuple[str, str]:
