@@ -83,6 +83,7 @@ SELECTION_INFERENCE = "Creswell et al. 2022, Selection-Inference (arXiv:2205.097
 SELF_VERIFICATION = (
     "Weng et al. 2023, Large Language Models are Better Reasoners with Self-Verification (arXiv:2212.09561)"
 )
+AGENT = "Li et al. 2025, Search-o1: Agentic Search-Enhanced Large Reasoning Models (arXiv:2501.05366)"
 HYDE = "Gao et al. 2023, Precise Zero-Shot Dense Retrieval without Relevance Labels (arXiv:2212.10496)"
 SELF_ROUTE = (
     "Li et al. 2024, Retrieval Augmented Generation or Long-Context LLMs? A Comprehensive Study and Hybrid Approach "
@@ -163,6 +164,13 @@ METHODS = {
             "Thoughts and searches in turn, at most s searches (max_steps), until a thought ends in the answer.",
             "1..2s+2",
             "1..2s+2",
+        ),
+        Method(
+            "agent",
+            AGENT,
+            "The model calls a search tool, several searches at once if it likes, at most s (max_steps), then answers.",
+            "1..s+1",
+            "1..s+1",
         ),
         Method(
             "self_ask",

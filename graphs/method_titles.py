@@ -38,6 +38,7 @@ TITLES_BY_FAMILY: dict[str, dict[str, str]] = {
     },
     "Search several times": {
         "react": "Thoughts and searches in turn",
+        "agent": "The model calls a search tool",
         "self_ask": "Follow-up questions, each looked up",
         "iter_retgen": "Rounds of search and reasoning",
     },

@@ -7,6 +7,9 @@ from quorum.algorithms.vote_key import VOTE_KEYS
 from quorum.algorithms.votes import size_next_stage
 from quorum.core.context import Context
 from quorum.core.state import State
+from quorum.nodes.agent_calls import OPEN_DOCUMENT, find_passage, is_carried_out, list_calls
+from quorum.nodes.agent_messages import describe_call
+from quorum.nodes.steps import omit_query_equal_to_question
 
 
 def send_validations(state: State) -> list[Send]:
@@ -33,6 +36,23 @@ def send_comparisons(state: State, lazy: bool) -> list[Send]:
         Send("rank_pair", {"question": state["question"], "pair": [*pair], "summaries": [summaries[n] for n in pair]})
         for pair in pairs
     ]
+
+
+def send_tool_calls(state: State) -> list[Send]:
+    """One `search_tool` or `open_document` for each call of the last turn that is carried out."""
+    turns = state.get("turns") or []
+    shared_state = {key: state.get(key) for key in ("question", "given_passages", "given_gold_answers")}
+    sends = []
+    for rank, call in enumerate(turns[-1]["calls"]):
+        if not is_carried_out(call):
+            continue
+        if call["tool"] == OPEN_DOCUMENT:
+            passage = find_passage(call["arguments"]["passage"], list_calls(turns))
+            sends.append(Send("open_document", {**shared_state, "rank": rank, "passages": [passage]}))
+        else:
+            query = omit_query_equal_to_question(describe_call(call), state["question"])
+            sends.append(Send("search_tool", {**shared_state, "rank": rank, "query": query, "passages": []}))
+    return sends
 
 
 def list_ranks_to_ask(state: State, context: Context) -> list[int]:

@@ -19,7 +19,13 @@ from quorum.core.state import State
 from quorum.models.passage_grades import BY_PROMPT
 from quorum.nodes.answer_types import get_answer_type, resolve_sure_answer_type
 from quorum.nodes.ask_stage import is_accepted
-from quorum.nodes.fan_out import list_ranks_to_ask, send_comparisons, send_passages, send_validations
+from quorum.nodes.fan_out import (
+    list_ranks_to_ask,
+    send_comparisons,
+    send_passages,
+    send_tool_calls,
+    send_validations,
+)
 from quorum.nodes.rank_passages import find_window_start
 from quorum.nodes.steps import get_steps
 
@@ -195,6 +201,23 @@ def search_or_finish(state: State, runtime: Runtime[Context]) -> Literal["search
     return (
         "search" if is_search and len(get_steps(state)) <= get_context(runtime).max_steps else "final answer or limit"
     )
+
+
+def search_first_if_set(state: State, runtime: Runtime[Context]) -> Literal["seed_search set", "no search yet"]:
+    """Whether the setting seed_search is on: search for the question itself before the model is asked."""
+    return "seed_search set" if get_context(runtime).seed_search else "no search yet"
+
+
+def follow_tool_calls(
+    state: State, runtime: Runtime[Context]
+) -> list[Send] | Literal["no call to carry out", "final answer"]:
+    """Fan out: one `search_tool` or `open_document` per call of the last turn that is carried out. A last step with an
+    answer is the final one.
+    """
+    steps = get_steps(state)
+    if steps and steps[-1]["answer"] is not None:
+        return "final answer"
+    return send_tool_calls(state) or "no call to carry out"
 
 
 def search_or_conclude(state: State, runtime: Runtime[Context]) -> Literal["search", "no final answer", "final answer"]:

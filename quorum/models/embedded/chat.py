@@ -96,12 +96,16 @@ class EmbeddedReader(BaseChatModel):
             seed=f"{kwargs.get('seed', self.seed)}\n{request['prompt']}\n{describe_inputs(request['inputs'])}",
         )
         reply = await respond(request["inputs"], sampler)
-        calls = [{"id": "call0", "name": "search", "args": {"query": reply.query}}] if isinstance(reply, SearchCall) else []
+        calls = (
+            [{"id": "call0", "name": "search", "args": {"query": reply.query}}] if isinstance(reply, SearchCall) else []
+        )
         input_tokens, output_tokens = await count_tokens(text), await count_tokens(reply)
         usage = UsageMetadata(
             input_tokens=input_tokens, output_tokens=output_tokens, total_tokens=input_tokens + output_tokens
         )
-        message = AIMessage(str(reply), tool_calls=calls, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+        message = AIMessage(
+            str(reply), tool_calls=calls, usage_metadata=usage, response_metadata={"finish_reason": "stop"}
+        )
         return ChatResult(generations=[ChatGeneration(message=message)])
 
 

@@ -1,5 +1,5 @@
-"""Prompts of the methods that search several times: ReAct (Yao et al. 2023), Self-Ask (Press et al. 2023), and the agent
-that calls a search tool (Li et al. 2025).
+"""Prompts of the methods that search several times: ReAct (Yao et al. 2023), Self-Ask (Press et al. 2023), and the
+agent that calls a search tool (Li et al. 2025).
 """
 
 from quorum.models.embedded import replies, replies_steps
