@@ -1,5 +1,6 @@
 """A scripted model that gives the same answer to every prompt of every method."""
 
+from langchain_core.messages import AIMessage, BaseMessage
 from method_fixtures import PASSAGES
 
 from quorum.models.scripted import ScriptedModel
@@ -39,7 +40,16 @@ def script_answers(model: ScriptedModel, answer: str = "1931") -> None:
     model.on("choose", lambda _: "none").on("choose: q", lambda _: "all")
     model.on("filter_sentences", lambda _: "\n".join(passage["text"] for passage in PASSAGES))
     model.on("self_ask", lambda _: "No.").on("self_ask_final", lambda _: answer)
+    model.on("agent", lambda sent: reply_to_agent(sent, answer))
     model.on("react", lambda sent: reply_to_react(sent[-1].text.rsplit("Question: ", 1)[1], answer))
+
+
+def reply_to_agent(messages: list[BaseMessage], answer: str) -> str | AIMessage:
+    """Search for the question; once there is a result, answer."""
+    question = messages[1].text.rsplit("Question: ", 1)[1]
+    if any(message.type == "tool" for message in messages):
+        return f"So it is.\nAnswer: {answer}"
+    return AIMessage("So.", tool_calls=[{"id": "c", "name": "search", "args": {"query": question}}])
 
 
 def reply_to_react(question_and_steps: str, answer: str) -> str:

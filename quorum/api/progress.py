@@ -7,7 +7,12 @@ from typing import TypeVar
 from quorum.api.events import NodeFinished, NodeStarted
 
 NodeEvent = TypeVar("NodeEvent", NodeStarted, NodeFinished)
-SEARCHING = frozenset({"begin", "retrieve", "search", "search_and_filter", "next_query", "blend_queries", "observe"})
+SEARCHING = frozenset(
+    {
+        *("begin", "retrieve", "search", "search_and_filter", "next_query", "blend_queries", "observe"),
+        *("search_tool", "open_document", "note_seed", "collect_observations"),
+    }
+)
 TURN = frozenset({"begin_turn", "stand_alone"})  # of a follow-up question
 READING_ALONE = frozenset({"passage_answer"})
 CHECKING = frozenset({"verify", "choose_verified", "validate", "rank_pair", "select_candidate", "unknown_check"})

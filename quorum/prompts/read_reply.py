@@ -51,8 +51,8 @@ def read_reply(
       "hypothetical", "topic", "stand_alone", "recover_condition" (the hidden words). If the reply says that it cannot
       answer, a yes/no, long or dialogue answer is "unknown", a label is "NOT ENOUGH INFO", and a short answer keeps the
       reply's own words, which `quorum.is_unknown` recognises;
-    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "inference" (the rationale: the model's notes
-      on the passages read so far), "reason" and its variants;
+    - `.answer` and `.rationale`: "pruning", "summary", "zero_shot_cot", "agent" (a reply that calls no tool),
+      "inference" (the rationale: the model's notes on the passages read so far), "reason" and its variants;
     - a bool: "validity", "correctness";
     - 0 (the first is better), 1 (the second is better) or None (a tie): of two passages in "ranking", of two summaries
       in "preference";

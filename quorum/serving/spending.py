@@ -1,5 +1,6 @@
 """Counts the model calls that a run has made so far, also if the run fails or is stopped."""
 
+import json
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from quorum.evaluation.metrics.prices import Prices
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.spending import read_model_name
 from quorum.models.failures import get_status, iterate_causes
+from quorum.models.messages import write_messages
 from quorum.models.token_counts import get_cached_tokens
 from quorum.serving.cost_bounds import bound_call
 from quorum.serving.limits import Charge, Reservation
@@ -47,7 +49,9 @@ class Spending(AsyncCallbackHandler):
             return
         if self.reservation is not None:
             model = read_model_name(call_metadata)
-            bound = bound_call(self.prices, model, "\n".join(message.text for batch in messages for message in batch))
+            tools = (kwargs.get("invocation_params") or {}).get("tools")
+            text = "\n".join(write_messages(batch) for batch in messages) + (json.dumps(tools) if tools else "")
+            bound = bound_call(self.prices, model, text)
             self.charges[run_id] = model, self.reservation.charge(bound)
         self.prompt_of_call[run_id] = str(call_metadata.get("prompt") or "call")
 

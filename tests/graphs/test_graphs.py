@@ -28,7 +28,7 @@ TESTS_FOLDER = Path(__file__).parents[1]
 METHOD_NAMES = [
     *("concat", "post_fusion", "pruning", "summary", "concat_pf", "pf_concat"),
     *("no_retrieval", "base", "rerank", "replug", "zero_shot_cot", "selection_inference", "self_verification"),
-    *("filco", "blendfilter", "direct", "cot", "react", "self_ask", "iter_retgen"),
+    *("filco", "blendfilter", "direct", "cot", "react", "agent", "self_ask", "iter_retgen"),
     *("sure", "mcq", "sum_and_pred", "hyde", "full_documents", "self_route", "crag"),
 ]
 READING_METHODS = [name for name in METHOD_NAMES if name != "no_retrieval"]
@@ -76,6 +76,7 @@ def test_every_method_is_listed_with_its_cost() -> None:
         "direct": ("1", "1"),
         "cot": ("1", "1"),
         "react": ("1..2s+2", "1..2s+2"),
+        "agent": ("1..s+1", "1..s+1"),
         "self_ask": ("1..2s+1", "1..2s+1"),
         "iter_retgen": ("T", "T"),
         "sure": ("1 + 2K + K(K-1)", "3"),

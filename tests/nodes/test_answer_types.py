@@ -15,7 +15,7 @@ PASSAGES: list[Passage] = [
     Passage(id="p1", title="Tower", text="The tower was finished in 1931. It is open on Sundays.")
 ]
 BRIEF_METHODS = [
-    *("pruning", "summary", "base", "no_retrieval", "zero_shot_cot", "direct", "cot", "react", "self_ask"),
+    *("pruning", "summary", "base", "no_retrieval", "zero_shot_cot", "direct", "cot", "react", "agent", "self_ask"),
     *("iter_retgen", "mcq", "sum_and_pred", "selection_inference", "self_verification", "blendfilter"),
 ]
 

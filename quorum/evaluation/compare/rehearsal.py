@@ -26,6 +26,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
+from quorum.models.messages import write_messages
 from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
 from quorum.nodes.document_budget import DocumentsTooLongError, make_too_long_error
@@ -84,7 +85,7 @@ class CallRecorder(AsyncCallbackHandler):
         prompt_name = str((metadata or {}).get("prompt") or "")
         models = [find_model_of_prompt(prompt_name, context) for context in self.contexts]
         prompt, model = find_prompt(prompt_name), next((model for model in models if model != "embedded"), models[0])
-        text = "\n".join(str(message.text) for message in messages[0])
+        text = write_messages(messages[0])
         decoding = (self.context.temperature, self.context.top_p, self.context.seed)
         number = len(self.calls) if self.context.temperature else 0  # two samples of one prompt get two keys
         key = sha256(f"{model}\n{decoding}\n{number}\n{text}".encode("utf-8", "replace")).hexdigest()

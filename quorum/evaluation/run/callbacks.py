@@ -8,6 +8,8 @@ from uuid import UUID
 
 from langchain_core.outputs import LLMResult
 
+from quorum.models.messages import write_message
+
 
 def get_node_name(run_name: object, parent_run_id: UUID | None, metadata: Mapping[str, Any] | None) -> str | None:
     """The name of the node that a LangChain run executes. The arguments come from the callback for the run's start.
@@ -23,6 +25,12 @@ def get_node_name(run_name: object, parent_run_id: UUID | None, metadata: Mappin
 def read_message(response: LLMResult) -> Any:
     """The message of a reply; None if the model returns plain text."""
     return getattr(response.generations[0][0], "message", None)
+
+
+def read_reply_text(response: LLMResult) -> str:
+    """What the model wrote, with the calls of tools in it: search({"query": "..."})."""
+    message = read_message(response)
+    return response.generations[0][0].text if message is None else write_message(message)
 
 
 def read_usage(response: LLMResult) -> Mapping[str, Any]:

@@ -3,8 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import Runnable
 
 from quorum.core.context import Context, get_filter_spec
 from quorum.core.errors import CallError, SetupError
@@ -13,11 +16,19 @@ from quorum.datasets.records import Record
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.graphs import answer
+from quorum.models.chat import chat_model_async
 from quorum.models.rerankers import is_server_reranker
 
 MOST_GIVEN_PASSAGES = 2  # the check sends at most this many of a question's passages
 # Given with a question that has no passages of its own, so that nothing is searched.
 STAND_IN_PASSAGE: Passage = {"id": "stand-in", "title": "", "text": "This stands for what would be found."}
+
+
+class EmptyModel(FakeListChatModel):
+    """Replies with an empty text. It calls no tool that it is offered."""
+
+    def bind_tools(self, tools: Sequence[Any], **settings: Any) -> Runnable[Any, AIMessage]:
+        return self
 
 
 async def drop_ineligible(
@@ -66,6 +77,8 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
 
     records: {task: a question of this task}.
     """
+    if column.method == "agent" and not await is_known_to_take_tools(column.context):
+        return f"nothing says whether {describe_model(column.context.model)} takes tools; name agent to ask it"
     for task, record in records.items():
         context = replace_paid_models(column.make_context(task), column.method)
         given_passages = record["passages"][:MOST_GIVEN_PASSAGES] or [STAND_IN_PASSAGE]
@@ -77,6 +90,24 @@ async def find_objection(column: Column, records: dict[str, Record]) -> str | No
         except CallError:
             continue  # a failed call says nothing about the method
     return None
+
+
+async def is_known_to_take_tools(context: Context) -> bool:
+    """Whether a model takes tools, as far as this is known without asking it: the built-in models do, and those whose
+    profile in LangChain says so.
+    """
+    if context.model in ("embedded", "scripted"):
+        return True
+    try:
+        model = await chat_model_async(context.model, context)
+    except SetupError:  # the run will say so
+        return False
+    return (getattr(model, "profile", None) or {}).get("tool_calling") is True
+
+
+def describe_model(model: object) -> str:
+    """The model's spec, or the name of its class."""
+    return f"the model {model}" if isinstance(model, str) else f"a {type(model).__name__}"
 
 
 def replace_paid_models(context: Context, method: str) -> Context:
@@ -91,7 +122,7 @@ def replace_paid_models(context: Context, method: str) -> Context:
     # The method filco filters also if the user chose no filter. "llm" without a name: the context's own model filters.
     filter_spec = get_filter_spec(context) if method == "filco" else context.context_filter or ""
     unpaid_filter = "llm" if filter_spec.startswith("llm") else context.context_filter
-    model = "embedded" if context.model == "embedded" else FakeListChatModel(responses=[""])
+    model = "embedded" if context.model == "embedded" else EmptyModel(responses=[""])
     reranker = "reader" if is_server_reranker(context.reranker) else context.reranker
     return replace(context, model=model, verifier=None, context_filter=unpaid_filter, reranker=reranker, journal="off")
 

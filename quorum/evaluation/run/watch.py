@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from typing_extensions import TypedDict
 
-from quorum.evaluation.run.callbacks import get_node_name, is_reused, read_message, read_usage
+from quorum.evaluation.run.callbacks import get_node_name, is_reused, read_message, read_reply_text, read_usage
 
 SECONDS_DECIMALS = 4
 SEARCH_SECONDS: ContextVar[dict[str, float] | None] = ContextVar("SEARCH_SECONDS", default=None)
@@ -126,7 +126,7 @@ class AnswerWatcher(AsyncCallbackHandler):
         call, started_at, now = self.open_calls.pop(run_id), self.start_times.pop(run_id), time.perf_counter()
         usage = read_usage(response)
         seconds = float(getattr(read_message(response), "response_metadata", {}).get("seconds", now - started_at))
-        call["reply"], call["reused"] = response.generations[0][0].text, is_reused(response)
+        call["reply"], call["reused"] = read_reply_text(response), is_reused(response)
         call["seconds"] = round(seconds, SECONDS_DECIMALS)
         call["input_tokens"], call["output_tokens"] = usage.get("input_tokens", 0), usage.get("output_tokens", 0)
         self.spans.append((call["step"], started_at, now, seconds))

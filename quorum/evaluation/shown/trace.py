@@ -13,7 +13,8 @@ from langchain_core.outputs import LLMResult
 
 from quorum.core.redaction import redact_secrets
 from quorum.core.state_updates import unwrap_overwrites
-from quorum.evaluation.run.callbacks import get_node_name, read_message, read_usage
+from quorum.evaluation.run.callbacks import get_node_name, read_message, read_reply_text, read_usage
+from quorum.models.messages import write_messages
 from quorum.models.tracing import copy_without_secrets, hides_passages
 
 FORMAT_NAME = "quorum trace 1"
@@ -111,7 +112,7 @@ class Tracer(AsyncCallbackHandler):
         details = [f"prompt {call_metadata['prompt_version']}"] if call_metadata.get("prompt_version") else []
         details += ["stored reply"] if call_metadata.get("reused") else []
         step = Step("call", str(kwargs.get("name") or "call"), details=details)
-        step.prompt = clean_text("\n".join(str(message.text) for message in messages[0]))
+        step.prompt = clean_text(write_messages(messages[0]))
         self.begin_step(step, run_id, parent_run_id)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
@@ -121,7 +122,7 @@ class Tracer(AsyncCallbackHandler):
                 f"{usage['input_tokens']:,} tokens in, {usage['output_tokens']:,} out"
             )
         reasoning = str(getattr(read_message(response), "additional_kwargs", {}).get("reasoning_content") or "")
-        self.end_step(run_id, reply=clean_text(response.generations[0][0].text), reasoning=clean_text(reasoning))
+        self.end_step(run_id, reply=clean_text(read_reply_text(response)), reasoning=clean_text(reasoning))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.end_step(run_id, error=describe_failure(error))

@@ -21,6 +21,7 @@ from quorum.models.embedded.encoder import get_encoder, is_encoder_loaded
 from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_steps import SearchCall
 from quorum.models.embedded.responders import RESPONDERS
+from quorum.models.messages import write_messages
 
 T = TypeVar("T")
 
@@ -89,7 +90,7 @@ class EmbeddedReader(BaseChatModel):
                 f"The embedded reader cannot answer {request_name}: it serves only the prompts that `quorum prompts` "
                 "lists; choose a chat model for anything else, for example --model openai:NAME."
             )
-        text = "\n".join(message.text for message in messages)
+        text = write_messages(messages)
         sampler = Sampler(
             temperature=float(kwargs.get("temperature", self.temperature)),
             top_p=float(kwargs.get("top_p", self.top_p)),
