@@ -90,8 +90,11 @@ def make_message(prompt: str, question: str, passages: list[Passage], **more_inp
     """A message as `quorum.models.call` sends it: the prompt's text with its name and inputs."""
     variables = Template(BUILT_IN[prompt]).get_identifiers()
     all_inputs = {**OTHER_INPUTS, **more_inputs, "question": question, "passages": passages}
-    inputs: dict[str, Any] = {name: all_inputs[name] for name in variables}
-    values = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name != "passages"}
+    # The prompt of agent has its variables in several messages.
+    names = [*variables, *(("question", "passages", "step") if prompt == "agent" else ())]
+    inputs: dict[str, Any] = {name: all_inputs[name] for name in names}
+    values = {name: v if isinstance(v, str) else format_list(v) for name, v in inputs.items() if name in variables}
+    values.pop("passages", None)
     text = render_prompt(
         prompt, **values | ({"passages": format_passages(passages)} if "passages" in variables else {})
     ).text

@@ -19,6 +19,7 @@ SUBGRAPHS_OF_METHOD = {  # those that a method enters without a reranker or a fi
     "filco": {"filter_context"},
     "blendfilter": {"search_and_filter", "search_and_filter/filter_knowledge", "search_and_filter/retrieve"},
     "self_verification": {"verify"},
+    "agent": {"search_tool", "search_tool/retrieve"},
 }
 FILTER_SETTING: dict[str, Any] = {"context_filter": "embedded"}
 RERANKER_SETTING: dict[str, Any] = {"reranker": "question"}
@@ -44,6 +45,8 @@ async def test_a_reranker_and_a_filter_are_entered_only_if_they_are_set(method: 
 
 def list_added_subgraphs(method: str, node: str) -> set[str]:
     """The subgraphs that a reranker or a filter adds. `blendfilter` also has them for the passages of each query."""
+    if method == "agent":  # the model searches before anything else does
+        return {f"search_tool/retrieve/{node}"}
     return {f"retrieve/{node}", *([f"search_and_filter/retrieve/{node}"] if method == "blendfilter" else [])}
 
 

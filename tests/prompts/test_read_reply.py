@@ -72,7 +72,7 @@ def test_a_missing_argument_is_a_setup_error_that_names_it(prompt: str) -> None:
 
 
 def test_an_unknown_prompt_is_a_setup_error_that_lists_the_prompts() -> None:
-    with pytest.raises(SetupError, match="There is no prompt 'anwser'; the prompts are: answer, "):
+    with pytest.raises(SetupError, match="There is no prompt 'anwser'; the prompts are: agent, answer, "):
         read_reply("anwser", "Ada Korn")
 
 
