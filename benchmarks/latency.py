@@ -21,8 +21,8 @@ from benchmarks.harness import MODEL, ServerControl, judge_targets, make_questio
 from quorum.core.context import Context
 from quorum.graphs import METHODS, answer
 
-# concat_pf and self_route fall back, crag searches again, react searches once, agent (it calls no tool there) never,
-# self_ask looks up one follow-up question, self_verification verifies.
+# concat_pf and self_route fall back, crag searches again, react searches once, self_ask looks up one follow-up
+# question, self_verification verifies; agent searches never, because the server of this benchmark calls no tools.
 DEPTH = {
     **dict.fromkeys(METHODS, 1),
     **dict.fromkeys(("concat_pf", "pf_concat", "filco", "iter_retgen", "mcq", "sum_and_pred", "hyde", "react"), 2),

@@ -1,0 +1,17 @@
+"""A script for tests that kill a run of the method agent: python agent_client.py JOURNAL. It prints the answer."""
+
+import asyncio
+import sys
+
+from stepwise_fixtures import PASSAGES, QUESTION
+
+from quorum import Context, answer
+
+
+async def main(journal: str) -> None:
+    result = await answer(QUESTION, "agent", Context(model="openai:test", journal=journal, k=2), given=PASSAGES)
+    print(result["answer"], flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))
