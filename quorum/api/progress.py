@@ -10,7 +10,7 @@ NodeEvent = TypeVar("NodeEvent", NodeStarted, NodeFinished)
 SEARCHING = frozenset(
     {
         *("begin", "retrieve", "search", "search_and_filter", "next_query", "blend_queries", "observe"),
-        *("search_tool", "open_document", "note_seed", "collect_observations"),
+        *("search_tool", "collect_passages", "open_document", "note_seed", "collect_observations"),
     }
 )
 TURN = frozenset({"begin_turn", "stand_alone"})  # of a follow-up question

@@ -30,7 +30,7 @@ class ReplyRecorder(AsyncCallbackHandler):
         self.replies.append(response.generations[0][0].text)
 
 
-@pytest.mark.parametrize("method", ["concat", "cot", "post_fusion", "sure", "react", "self_ask"])
+@pytest.mark.parametrize("method", ["concat", "cot", "post_fusion", "sure", "react", "agent", "self_ask"])
 async def test_a_method_comes_to_its_end(method: str, context: Context) -> None:
     recorder = ReplyRecorder()
     context = replace(context, max_steps=2)
