@@ -2,11 +2,10 @@
 carried out.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from quorum.core.state import Passage, ToolUse, Turn
-from quorum.core.text import normalize
 from quorum.models.tools import ToolCall
 
 SEARCH, OPEN_DOCUMENT = "search", "open_document"
@@ -56,7 +55,7 @@ def plan_calls(calls: Sequence[ToolCall], turns: Sequence[Turn], max_steps: int)
         use = ToolUse(
             id=f"call{len(earlier_calls) + number + 1:05d}",  # nine letters and digits, which every server takes
             tool=call.name,
-            arguments=dict(call.arguments or {}),
+            arguments=read_arguments(call),
             note=None,
             repeats=None,
             numbers=[],
@@ -68,23 +67,33 @@ def plan_calls(calls: Sequence[ToolCall], turns: Sequence[Turn], max_steps: int)
             use["note"] = TOO_MANY_AT_ONCE
         else:
             steps += 1
-            use["note"] = find_fault(call, earlier_calls)
+            use["note"] = find_fault(call, use["arguments"], earlier_calls)
             use["repeats"] = find_equal_call(use, [*earlier_calls, *planned])
         planned.append(use)
     return planned
 
 
-def find_fault(call: ToolCall, earlier_calls: Sequence[ToolUse]) -> str | None:
+def read_arguments(call: ToolCall) -> dict[str, Any]:
+    """The arguments of a call. A passage's number may be written as text: "3" or "[3]"."""
+    arguments = dict(call.arguments or {})
+    number = arguments.get("passage")
+    text = str(number).strip(" []") if isinstance(number, str | float) else ""
+    if text.removesuffix(".0").isdecimal():
+        arguments["passage"] = int(text.removesuffix(".0"))
+    return arguments
+
+
+def find_fault(call: ToolCall, arguments: Mapping[str, Any], earlier_calls: Sequence[ToolUse]) -> str | None:
     """What is wrong with a call, for the model; None if nothing is."""
     if call.name not in (SEARCH, OPEN_DOCUMENT):
         return f"{FAULT}there is no tool {call.name[:100]!r}; the tools are {SEARCH} and {OPEN_DOCUMENT}."
     if call.arguments is None:
         return f"{FAULT}its arguments are no JSON object."
     if call.name == SEARCH:
-        query = call.arguments.get("query")
+        query = arguments.get("query")
         return None if isinstance(query, str) and query.strip() else f"{FAULT}it has no query; give one as text."
-    number = call.arguments.get("passage")
-    if isinstance(number, int) and find_passage(number, earlier_calls) is not None:
+    number = arguments.get("passage")
+    if type(number) is int and find_passage(number, earlier_calls) is not None:
         return None
     return f"{FAULT}there is no passage {number!r:.100}; give the number of a passage that was shown."
 
@@ -104,8 +113,9 @@ def find_equal_call(use: ToolUse, earlier_calls: Sequence[ToolUse]) -> str | Non
 
 
 def get_purpose(use: ToolUse) -> tuple[str, str]:
-    """What a call asks for; equal for queries that differ in typography only."""
-    return use["tool"], normalize(str(use["arguments"].get("query", use["arguments"].get("passage"))))
+    """What a call asks for; equal for queries that differ only in case, white space and the mark at their end."""
+    purpose = use["arguments"].get("query" if use["tool"] == SEARCH else "passage")
+    return use["tool"], " ".join(str(purpose).casefold().split()).rstrip(" .?!")
 
 
 def is_carried_out(use: ToolUse) -> bool:

@@ -113,11 +113,15 @@ async def test_at_most_four_calls_of_a_turn_are_carried_out() -> None:
 
 async def test_the_same_query_is_searched_for_once() -> None:
     model = ScriptedModel().on(
-        "agent", call_search("Jan Hooks", "jan  hooks"), call_search("The Jan Hooks!", "Work"), FINAL_REPLY
+        "agent",
+        call_search("Jan Hooks 3.5", "jan  hooks 3.5"),
+        call_search("Jan Hooks 3.5?", "Jan Hooks 35"),
+        FINAL_REPLY,
     )
     result = await ask("agent", model, k=2)
     conversation = write_conversation(model.history[2].messages)
     assert (conversation[3], conversation[5]) == ("tool: Already searched; see [1], [2].",) * 2
+    assert "Already" not in conversation[6]  # another number is another query
     assert result["usage"]["agent"]["calls"] == 3
     assert result["malformed"] == {}
 
@@ -244,9 +248,10 @@ async def test_with_seed_search_the_question_comes_with_its_passages() -> None:
     assert conversation[2] == "tool: Already searched; see [1], [2]."
 
 
-async def test_a_passage_is_opened_with_what_stands_around_it() -> None:
+@pytest.mark.parametrize("number", [1, "[1]"])
+async def test_a_passage_is_opened_with_what_stands_around_it(number: Any) -> None:
     model = ScriptedModel().on(
-        "agent", call_search("Jan Hooks"), call_tools(("open_document", {"passage": 1})), FINAL_REPLY
+        "agent", call_search("Jan Hooks"), call_tools(("open_document", {"passage": number})), FINAL_REPLY
     )
     pieces = [
         {**PASSAGES[0], "id": f"jan {n}", "text": text} for n, text in enumerate(["Born.", "Jan Hooks.", "Died."])
