@@ -65,11 +65,6 @@ def offer_tools(model: BaseChatModel, request: Request) -> Runnable[Any, Any]:
         raise make_tools_error(request) from None
 
 
-def can_offer_tools(model: BaseChatModel) -> bool:
-    """Whether the class of a model knows tools; its server may still refuse them."""
-    return type(model).bind_tools is not BaseChatModel.bind_tools
-
-
 def find_refused_part(request: Request, failure: Failure) -> Literal["tools", "tool_choice"] | None:
     """What a server refuses by this failure: the tools, the tool choice "none", or neither.
 

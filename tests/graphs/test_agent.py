@@ -269,6 +269,14 @@ async def test_a_passage_is_opened_with_what_stands_around_it(number: Any) -> No
     )
 
 
+async def test_as_the_second_step_of_a_cascade_it_is_asked_only_if_the_first_finds_nothing() -> None:
+    for first_reply, calls in (("Unknown", {"answer": 1, "agent": 2}), ("Jillian Belk", {"answer": 1})):
+        model = ScriptedModel().on("answer", first_reply).on("agent", call_search("Bell"), FINAL_REPLY)
+        result = await ask("concat>agent", model, k=2)
+        assert result["answer"] == "Jillian Belk"
+        assert {prompt: usage["calls"] for prompt, usage in result["usage"].items()} == calls
+
+
 async def test_a_yes_no_question_is_answered_yes_or_no() -> None:
     model = ScriptedModel().on("agent", "It was.\nAnswer: Yes, in 1931.")
     result = await answer("Is it open?", "agent", Context(model=model), given=PASSAGES)
