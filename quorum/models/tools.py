@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from quorum.models.failures import Failure, describe_failure
 from quorum.models.parameters import get_refusals, record_refusal, takes_parameters
 from quorum.models.request import Request
 
-TOOLS, TOOL_CHOICE = "tools", "tool_choice"
+TOOLS, TOOL_CHOICE, STRICT = "tools", "tool_choice", "strict"
 NO_CALL = "none"  # the tool choice that forbids calls
 TOOL_WORDS = re.compile(r"\btools?\b|tool[_ -]?(choice|use|call)|\bfunctions?\b|function[_ -]?call", re.IGNORECASE)
 # Words by which a server that failed (5xx) says that it takes no tools, and did not only fail to read a call.
@@ -60,13 +60,19 @@ def offer_tools(model: BaseChatModel, request: Request) -> Runnable[Any, Any]:
     if request.tool_choice is not None and takes_parameters(type(model)):
         choice = {TOOL_CHOICE: request.tool_choice}
     try:
-        return model.bind_tools([dict(tool) for tool in request.tools], **choice)
+        return model.bind_tools([write_tool(tool, refused_names) for tool in request.tools], **choice)
     except NotImplementedError:
         raise make_tools_error(request) from None
 
 
-def find_refused_part(request: Request, failure: Failure) -> Literal["tools", "tool_choice"] | None:
-    """What a server refuses by this failure: the tools, the tool choice "none", or neither.
+def write_tool(tool: Mapping[str, Any], refused_names: Collection[str]) -> dict[str, Any]:
+    """The tool to send: without the field `strict` if the server refuses it, as older versions of Azure's do."""
+    function = {name: value for name, value in tool["function"].items() if name not in refused_names}
+    return {**tool, "function": function}
+
+
+def find_refused_part(request: Request, failure: Failure) -> Literal["tools", "tool_choice", "strict"] | None:
+    """What a server refuses by this failure: the tools, their field `strict`, the tool choice "none", or nothing.
 
     The tools are refused by the first request only: a failure of a later one, which follows calls that the server took,
     says nothing about tools.
@@ -79,6 +85,8 @@ def find_refused_part(request: Request, failure: Failure) -> Literal["tools", "t
     is_broken = failure.kind == "retryable" and failure.status in (500, 501)
     if not is_refused and not (is_broken and REFUSING_WORDS.search(failure.message)):
         return None
+    if STRICT in failure.message and STRICT not in get_refusals(request):
+        return "strict"
     if request.tool_choice == NO_CALL:
         return "tool_choice"
     return "tools" if all(message.type != "tool" for message in request.messages) else None

@@ -211,6 +211,19 @@ async def test_a_server_that_refuses_the_tool_choice_is_asked_without_tools(
     ]
 
 
+async def test_a_server_that_refuses_the_field_strict_is_asked_without_it(openai_server: OpenAIServer) -> None:
+    def refuse(request: Request) -> str | Response:
+        refusal = make_error(400, "Unknown parameter: 'tools[0].function.strict'.")
+        return refusal if "strict" in request.body["tools"][0]["function"] else "1931"
+
+    openai_server.reply(refuse)
+    tool = {**TOOL, "function": {**TOOL["function"], "strict": True}}  # type: ignore[dict-item]
+    for _ in range(2):
+        (reply,) = await call("agent", QUESTION, context=Context(model="openai:test"), tools=[tool])
+        assert reply.text == "1931"
+    assert len(openai_server.chats()) == 3
+
+
 async def test_streamed_calls_are_read(openai_server: OpenAIServer) -> None:
     """LangGraph streams a call if somebody listens to messages, as Studio does."""
 
