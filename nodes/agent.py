@@ -4,15 +4,17 @@ The loop is ReAct's (Yao et al. 2023, section 2), with the tool called as server
 Search-o1 (Li et al. 2025).
 """
 
-import json
+from dataclasses import replace
 from typing import Any
 
 from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from quorum.core.context import Context, get_context
-from quorum.core.state import CountedReplies, Passage, State, Step, ToolUse, Turn
-from quorum.nodes.agent_calls import is_faulty, make_seed_turn, may_call, plan_calls
+from quorum.core.state import State, Step, ToolUse, Turn
+from quorum.models.call import Reply
+from quorum.models.tools import write_call
+from quorum.nodes.agent_calls import SEARCH, is_faulty, make_seed_turn, may_call, plan_calls
 from quorum.nodes.agent_messages import drop_unshown_passages, list_turn_steps, number_passages
 from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import count_replies, read_replies
@@ -69,7 +71,7 @@ async def collect_observations(state: State, runtime: Runtime[Context]) -> State
         "passages_by_query": Overwrite([]),
     }
     if get_context(runtime).context_filter:
-        ids = [id_ for item in items for id_ in item["retrieved"]]
+        ids = [id_ for item in items if calls[item["rank"]]["tool"] == SEARCH for id_ in item["retrieved"]]
         update["retrieved"] = list(dict.fromkeys([*(state.get("retrieved") or []), *ids]))
     return update  # type: ignore[return-value]  # the type checker does not know Overwrite
 
@@ -109,7 +111,7 @@ async def read_answer(question: str, steps: list[Step], sent: SentTurn, runtime:
     )
     replies = await read_replies(
         prompt,
-        [sent.reply],
+        [show_calls(sent.reply)],
         sent.shown,
         passages=sent.passages,
         inputs={"question": question},
@@ -119,8 +121,7 @@ async def read_answer(question: str, steps: list[Step], sent: SentTurn, runtime:
         cuts_later=True,
     )
     answer = replies.values[0]
-    passages: list[Passage] = []
-    step = Step(thought=answer.rationale or "", query=None, passages=passages, answer=answer.answer)
+    step = Step(thought=answer.rationale or "", query=None, passages=[], answer=answer.answer)
     return {
         "steps": [*steps, step],
         "answer_text": replies.texts[0] or None,
@@ -130,16 +131,11 @@ async def read_answer(question: str, steps: list[Step], sent: SentTurn, runtime:
 
 
 def count_calls(sent: SentTurn, calls: list[ToolUse]) -> State:
-    """The counters of a turn with calls. It is malformed if one of its calls is, and counts as often."""
-    update = count_replies(AGENT.name, [sent.reply], [False], len(sent.passages) - len(sent.shown))
-    faulty = [
-        write_call(reply_call) for reply_call, use in zip(sent.reply.tool_calls, calls, strict=True) if is_faulty(use)
-    ]
-    if faulty:
-        update["malformed"] = {AGENT.name: CountedReplies(count=len(faulty), replies=faulty)}
-    return update
+    """The counters of a turn with calls. Its reply is malformed if one of its calls is."""
+    is_malformed = any(map(is_faulty, calls))
+    return count_replies(AGENT.name, [show_calls(sent.reply)], [is_malformed], len(sent.passages) - len(sent.shown))
 
 
-def write_call(call: Any) -> str:
-    """A call of a tool as the model wrote it: name(arguments)."""
-    return f"{call.name}({call.raw if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)})"
+def show_calls(reply: Reply) -> Reply:
+    """The reply, whose raw text also shows the calls in it, for those who read what was malformed."""
+    return replace(reply, raw="\n".join(text for text in (reply.raw, *map(write_call, reply.tool_calls)) if text))

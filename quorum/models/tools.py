@@ -1,5 +1,6 @@
 """Offers tools to a model, in the form of the OpenAI protocol, and says when a model takes none."""
 
+import json
 import logging
 import re
 from collections.abc import Collection, Mapping
@@ -33,6 +34,15 @@ class ToolCall:
     """The arguments; None if they are no JSON object."""
     raw: str = ""
     """What the model wrote in place of a JSON object."""
+
+
+def write_call(call: ToolCall) -> str:
+    """A call of a tool as the model wrote it.
+
+    >>> write_call(ToolCall("search", {"query": "Who?"}))
+    'search({"query": "Who?"})'
+    """
+    return f"{call.name}({call.raw if call.arguments is None else json.dumps(call.arguments, ensure_ascii=False)})"
 
 
 def read_tool_calls(tool_calls_json: str) -> tuple[ToolCall, ...]:

@@ -207,6 +207,7 @@ async def test_it_always_ends_within_its_limits(replies: list[Any], max_steps: i
     model = ScriptedModel().on("agent", *replies)
     result = await ask("agent", model, max_steps=max_steps, k=2, shorten="off")
     assert result["usage"]["agent"]["calls"] == len(model.history) <= max_steps + 1
+    assert result["malformed"].get("agent", {"count": 0})["count"] <= len(model.history)
     for sent in model.history:  # every call has its result, and the results follow their calls
         ids = [call["id"] for message in sent.messages for call in getattr(message, "tool_calls", [])]
         assert ids == [message.tool_call_id for message in sent.messages if message.type == "tool"]

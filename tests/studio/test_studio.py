@@ -183,7 +183,7 @@ async def test_long_loops_are_not_cut_short(client: LangGraphClient) -> None:
     assert nodes.count("think") == 21
 
 
-@pytest.mark.parametrize("method", ["concat_pf", "sure", "blendfilter", "react"])
+@pytest.mark.parametrize("method", ["concat_pf", "sure", "blendfilter", "react", "agent"])
 async def test_a_served_method_is_a_remote_graph(client: LangGraphClient, method: str) -> None:
     remote = RemoteGraph(method, client=client)
     result: Any = await remote.ainvoke({"question": QUESTION}, context={"k": 2})
