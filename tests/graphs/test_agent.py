@@ -1,5 +1,6 @@
 """The method agent: golden traces, limits, malformed calls, the window, and what its messages show."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from agent_fixtures import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from index_fixtures import VECTORS
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
@@ -22,6 +24,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
+from quorum.retrievers.index import index_documents
 
 
 class FindNothing(BaseRetriever):
@@ -29,6 +32,13 @@ class FindNothing(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
         return []
+
+
+class FindOne(BaseRetriever):
+    """A retriever of the user's, which does not say in which order its passages stand in their documents."""
+
+    def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+        return [Document("The crew logged fog.", id="fog")]
 
 
 CAST_STEP, ROLE_STEP = f"{CAST_QUESTION} -> mansion jan: None", f"{ROLE_QUESTION} -> bell mansion: None"
@@ -302,3 +312,23 @@ async def test_the_built_in_reader_searches_once_for_the_question_and_answers_as
         ("1931", ["l", "tea"]),
     ] * 2
     assert results[0]["usage"]["agent"]["calls"] == 2
+
+
+async def test_a_passage_of_a_collection_is_opened_and_one_without_an_order_stands_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    sentences = [
+        f"On day {n} the crew of the barge logged {word}." for n, word in enumerate(["rain", "wind", "fog", "ice"])
+    ]
+    (folder / "log.txt").write_text("\n\n".join(sentences), encoding="utf-8")
+    index_documents([folder], collection="log", store=str(tmp_path / "store"), embeddings=VECTORS, words=10)
+    settings = {"collection": "log", "store": str(tmp_path / "store"), "embeddings": VECTORS, "k": 1}
+    replies = [call_search("fog"), call_tools(("open_document", {"passage": 1})), FINAL_REPLY]
+    model = ScriptedModel().on("agent", *replies)
+    result = await answer("What was logged?", "agent", Context(model=model, retriever="bm25", **settings))
+    found, *around = [passage["text"] for passage in result["passages"]]
+    assert "fog" in found
+    assert [text for text in sentences if any(text in passage for passage in [found, *around])] == sentences
+    model = ScriptedModel().on("agent", *replies)
+    await answer("What was logged?", "agent", Context(model=model, retriever=FindOne()))
+    assert write_conversation(model.history[2].messages)[-1] == "tool: <passages>\n[1] (shown above)\n</passages>"
