@@ -11,6 +11,7 @@ import asyncio
 import json
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
@@ -42,7 +43,8 @@ class Behaviour:
     accepted. share_unknown_from_several_passages, share_unknown_from_one_passage: the share of "Unknown" among the
     answers from several passages, and among those from one or none. prefix: simulate a prefix cache and report its
     cached_tokens. foreign: {words: name}; a prompt of another tool that contains the words gets the reply to Quorum's
-    prompt of that name.
+    prompt of that name. echo: a pattern; the last piece of a message that it matches is the reply, so that an answer
+    shows which question it belongs to.
     """
 
     latency: float = 0.0
@@ -60,6 +62,7 @@ class Behaviour:
     share_unknown_from_one_passage: float = 0.0
     prefix: bool = False
     foreign: Mapping[str, str] = field(default_factory=dict)
+    echo: str = ""
     seed: int = 0
 
 
@@ -155,7 +158,8 @@ class Server:
                 counts.transport[fault] += 1
             async with self.slots:
                 await asyncio.sleep(self.draw_delay(message_hash))
-            reply = self.make_content(prompt, variables, message_hash)
+            echoes = re.findall(behaviour.echo, text) if behaviour.echo else []
+            reply = echoes[-1] if echoes else self.make_content(prompt, variables, message_hash)
             usage = self.count_usage(text, reply, prompt, variables)
             if fault:
                 return await self.send_fault(fault, make_completion(body, reply, usage), reader, writer)

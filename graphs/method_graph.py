@@ -24,7 +24,7 @@ from quorum.graphs.drawing import close_repeated_subgraphs
 from quorum.graphs.savers import wrap_saver, wrap_savers
 from quorum.graphs.visible_messages import VisibleMessages
 from quorum.nodes.abstain import abstain, check_calibration, read_calibration
-from quorum.nodes.begin import clean_trace
+from quorum.nodes.begin import trace_run
 from quorum.nodes.find_evidence import find_evidence
 from quorum.nodes.routes import abstain_if_calibrated, shorten_if_wordy
 from quorum.nodes.shorten import shorten
@@ -76,7 +76,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
     ) -> Any:
         """Run the graph."""
-        return await run_apart(super().ainvoke(input, clean_trace(config), context=context, **settings))
+        return await run_apart(super().ainvoke(input, trace_run(config), context=context, **settings))
 
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, *, context: Any = None, **settings: Any
@@ -86,7 +86,7 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
         Raises `SetupError` for a calibration (`Context.calibration`) that was not made for this graph.
         """
         await self.check_calibration(context)
-        stream: Any = super().astream(input, clean_trace(config), context=context, **settings)
+        stream: Any = super().astream(input, trace_run(config), context=context, **settings)
         messages = VisibleMessages()
         async with aclosing(iterate_apart(stream)) as items:
             async for item in items:

@@ -25,7 +25,16 @@ settings.load_profile("quick")
 gc.set_threshold(100_000, 20, 50)  # collect seldom: saves a tenth of the processor time, as most objects stay
 
 # Environment variables with these prefixes, and those of proxies, are removed for every test.
-ISOLATED_PREFIXES = ("OPENAI_", "AZURE_OPENAI_", "ANTHROPIC_", "LANGSMITH_", "LANGCHAIN_", "QUORUM_", "CHROMA_")
+ISOLATED_PREFIXES = (
+    "OPENAI_",
+    "AZURE_OPENAI_",
+    "ANTHROPIC_",
+    "LANGSMITH_",
+    "LANGCHAIN_",
+    "QUORUM_",
+    "CHROMA_",
+    "OTEL_",
+)
 ROOM_FOR_TEST_FOLDERS = 1_000_000_000  # bytes; a test run needs about a tenth of them
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 

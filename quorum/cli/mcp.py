@@ -11,6 +11,8 @@ from quorum.cli.server_options import (
     DollarsPerDay,
     FirstCollection,
     Host,
+    LogQuestions,
+    LogTarget,
     ModelPrices,
     MoreCollections,
     Origins,
@@ -47,6 +49,8 @@ def mcp(
     prices: ModelPrices = None,
     cascade_files: CascadeFiles = None,
     own_systems: OwnSystems = None,
+    log_file: LogTarget = None,
+    log_questions: LogQuestions = False,
     retriever: Retriever = None,
     k: K = None,
     store: Store = None,
@@ -63,6 +67,10 @@ def mcp(
 
     if find_spec("mcp") is None:
         raise SetupError(f"quorum mcp needs the extra [mcp]; run: {describe_install('mcp')}")
+    if log_file == "-" and not http:
+        raise SetupError(
+            "--log-file - is the standard output, over which quorum mcp speaks the protocol; give a file, or --http."
+        )
     options = make_server_options(
         host,
         token,
@@ -75,6 +83,8 @@ def mcp(
         own_systems,
         token_file=token_file,
         origins=allow_origin,
+        log_file=log_file,
+        log_questions=log_questions,
     )
     context = read_context(
         settings,
@@ -98,7 +108,10 @@ def serve_http(context: "Context", host: str, port: int, options: "Options") -> 
     from quorum.serving.mcp_server import make_mcp_app
     from quorum.serving.serve import serve as run_server
 
-    run_server(context, host, port, options, lambda address: typer.echo(f"Quorum is at {address}mcp"), make_mcp_app)
+    def print_address(address: str) -> None:
+        typer.echo(f"Quorum is at {address}mcp", err=options.log_file == "-")
+
+    run_server(context, host, port, options, print_address, make_mcp_app)
 
 
 def serve_stdio(context: "Context", options: "Options") -> None:
@@ -106,4 +119,8 @@ def serve_stdio(context: "Context", options: "Options") -> None:
     from quorum.serving.mcp_server import make_mcp
     from quorum.serving.serve import check_options_and_get_prices, make_service
 
-    make_mcp(make_service(context, options, check_options_and_get_prices(context, options))).run("stdio")
+    service = make_service(context, options, check_options_and_get_prices(context, options))
+    try:
+        make_mcp(service).run("stdio")
+    finally:
+        service.log.close()

@@ -1,6 +1,7 @@
 """`quorum serve`: the page and the API, on this machine."""
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,8 @@ from quorum.cli.server_options import (
     LabelResults,
     Labels,
     LabelShare,
+    LogQuestions,
+    LogTarget,
     ModelPrices,
     MoreCollections,
     OnRefuted,
@@ -56,6 +59,8 @@ def serve(
     prices: ModelPrices = None,
     cascade_files: CascadeFiles = None,
     own_systems: OwnSystems = None,
+    log_file: LogTarget = None,
+    log_questions: LogQuestions = False,
     watch: WatchTargets = None,
     score_at_least: ScoreAtLeast = None,
     label_share: LabelShare = "5%",
@@ -96,6 +101,8 @@ def serve(
         forget_files=forget_files,
         watch=WatchArguments(watch, score_at_least, label_share, labels, judge, anchors, on_refuted),
         label_results=label_results,
+        log_file=log_file,
+        log_questions=log_questions,
     )
     context = read_context(
         settings,
@@ -107,16 +114,17 @@ def serve(
         store=store,
         embeddings=embeddings,
     )
+    tell_address = partial(print_address, err=log_file == "-")
     if not no_page:
         options = allow_own_collections(options, collections, context)
     create_sample_if_missing(context)
     if no_page:
         check_collection(context, options)
-        run_server(context, host, port, options, print_address)
+        run_server(context, host, port, options, tell_address)
         return
     from quorum.page.app import make_page
 
-    run_server(context, host, port, options, print_address, make_page)
+    run_server(context, host, port, options, tell_address, make_page)
 
 
 def allow_own_collections(options: "Options", collections: str, context: "Context") -> "Options":
@@ -142,5 +150,6 @@ def check_collection(context: "Context", options: "Options") -> None:
     open_store(located_context.store).fetch_info(get_collection_to_ask(located_context))
 
 
-def print_address(address: str) -> None:
-    typer.echo(f"Quorum is at {address} (stop it with Ctrl-C); for clients of OpenAI's protocol: {address}v1")
+def print_address(address: str, *, err: bool = False) -> None:
+    """err: on the standard error, because the standard output holds the request log."""
+    typer.echo(f"Quorum is at {address} (stop it with Ctrl-C); for clients of OpenAI's protocol: {address}v1", err=err)

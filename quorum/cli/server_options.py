@@ -95,6 +95,20 @@ CascadeFiles: TypeAlias = Annotated[
 ModelPrices: TypeAlias = Annotated[
     Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON).")
 ]
+LogTarget: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--log-file",
+        metavar="FILE",
+        envvar="QUORUM_LOG_FILE",
+        help="Write a line of JSON for every request: who, what, outcome, calls, tokens, dollars, time; no question. "
+        "'-' is the standard output. The file may be rotated at any time.",
+        show_envvar=True,
+    ),
+]
+LogQuestions: TypeAlias = Annotated[
+    bool, typer.Option("--log-questions", help="With --log-file: the lines hold the questions and answers, too.")
+]
 
 WatchTargets: TypeAlias = Annotated[
     list[str] | None,
@@ -206,6 +220,8 @@ def make_server_options(
     forget_files: bool = False,
     watch: WatchArguments | None = None,
     label_results: list[str] | None = None,
+    log_file: str | None = None,
+    log_questions: bool = False,
 ) -> "Options":
     """The server's `Options`, made from the command's options. Raises `SetupError` if others can reach the address
     without a token, if a token is too short, or if the token file cannot be used.
@@ -218,6 +234,8 @@ def make_server_options(
 
     if token_file is not None:
         read_named_tokens(expand_home(token_file))  # a fault is told before the store is opened
+    if log_questions and not log_file:
+        raise SetupError("--log-questions belongs to --log-file FILE; give both, or neither.")
     return Options(
         access_tokens=check_tokens(host, tokens or (), has_token_file=token_file is not None),
         token_file=token_file,
@@ -230,6 +248,8 @@ def make_server_options(
         cascade_files=tuple(cascade_files or ()),
         own_systems=read_systems(own_systems) if own_systems else {},
         forget_files=forget_files,
+        log_file=log_file or None,
+        log_questions=log_questions,
         watch=(watch or WatchArguments()).read(),
         label_results=tuple(label_results or ()),
     )

@@ -17,7 +17,7 @@ from quorum.models.messages import make_messages
 from quorum.models.model_spec import get_openai_url, hide_login
 from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
 from quorum.models.request import Request
-from quorum.models.tracing import clean_trace, note_prompt
+from quorum.models.tracing import note_prompt, trace_run
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ async def make_request(
         messages=make_messages(content),
         decoding=make_decoding(context, chosen_temperature, made_by_caller=not isinstance(chosen_model, str)),
         context=context,
-        config=merge_config(clean_trace(config), {"run_name": name, "metadata": metadata}),
+        config=merge_config(trace_run(config), {"run_name": name, "metadata": metadata}),
         clock=clock,
         is_given_by_spec=isinstance(chosen_model, str),
         schema=schema if speaks_openai(type(client)) else None,

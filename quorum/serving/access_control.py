@@ -17,6 +17,7 @@ from quorum.serving.address import is_loopback
 from quorum.serving.client import HEALTH, LOCAL, Client
 from quorum.serving.errors import Refusal
 from quorum.serving.guard import find_cookies
+from quorum.serving.log.record import get_record
 from quorum.serving.other_origins import answer_preflight, is_allowed_preflight, make_origin_headers
 
 Scope = MutableMapping[str, Any]
@@ -59,12 +60,15 @@ class AccessControl:
             await send(message)
 
         scope["state"] = {**scope.get("state", {}), "request_id": request_id}
+        record = get_record()
+        record.id = request_id
         try:
             if is_allowed_preflight(scope["method"], headers, self.access.origins):
                 self.check_host(headers)
                 await answer_preflight(headers, send_with_headers)
                 return
             client = self.find_client(headers, scope["path"])
+            record.client = client.name
             largest = find_largest_body(scope)
             check_length(headers, largest)
         except Refusal as refusal:

@@ -29,6 +29,7 @@ from quorum.serving.documents.upload_service import UploadService
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.label_routes import make_label_routes
 from quorum.serving.listed_models import list_all_models, list_models
+from quorum.serving.log.record import CLIENT_LEFT
 from quorum.serving.openapi import describe_api
 from quorum.serving.permissions import ServedModel
 from quorum.serving.replies import (
@@ -45,7 +46,6 @@ from quorum.serving.service import Job, Service
 from quorum.serving.watch_metrics import format_watch_metrics
 
 KEEPALIVE_SECONDS = 10  # a stream without output sends a comment this often, because proxies close idle streams
-CLIENT_LEFT = 499  # the status that nginx logs when a client has left
 STREAM_HEADERS = {"x-accel-buffering": "no"}
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -99,6 +99,8 @@ def make_app(service: Service, access: Access = OPEN_ACCESS, *, forget_files: bo
         client = request.state.client
         metrics = service.metrics if client.is_owner else service.find_metrics(client)
         text = metrics.format_text()
+        if client.is_owner:
+            text += service.log.metrics.format_text()
         if client.is_owner and service.watches is not None:
             standings = await asyncio.to_thread(service.watches.list_standings)
             text += format_watch_metrics(standings, service.watches.withheld)
@@ -256,10 +258,10 @@ async def stream_completion(
             yield ": still at work\n\n" if delta is None else format_chunk(head, delta, **quorum_fields, **usage_field)
         for event in format_remaining_events(head, task.result(), event_queue.answer, wants_usage=wants_usage):
             yield event
-    except Refusal as refusal:
-        yield format_event(refusal.body)
     except Exception as error:  # noqa: BLE001  every failure is reported in OpenAI's format
-        yield format_event(explain_failure(error, job.context, request_id).body)
+        refusal = error if isinstance(error, Refusal) else explain_failure(error, job.context, request_id)
+        job.record.fail(refusal.status, refusal.code)
+        yield format_event(refusal.body)
 
 
 def describe_model(served_model: ServedModel, method: Method, created_at: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ COLLECTION_NAMES = re.compile(r" \([^()]*\)(?=; choose one with --collection)")
 # OpenAI's clients must not retry: Quorum itself has already retried a failed call, and another request would meet the
 # same spending limit or the same internal error.
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
+INTERNAL_ERROR = 500
 
 
 class BudgetSpentError(QuorumError):
@@ -59,10 +60,21 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
     The error's full message, without secrets, is printed on the server's terminal, with the request's id. For an
     unexpected error, the traceback is printed as well, without secrets, too.
     """
+    refusal = find_refusal(error, context, request_id)
     print(
         f"quorum: request {request_id}: {' '.join(str(copy_without_secrets(str(error), hide_passages=False)).split())}",
         file=sys.stderr,
     )
+    if refusal.status == INTERNAL_ERROR:
+        full_traceback = "".join(traceback.format_exception(error))
+        print(copy_without_secrets(full_traceback, hide_passages=False), end="", file=sys.stderr)
+    return refusal
+
+
+def find_refusal(error: BaseException, context: Context, request_id: str) -> Refusal:
+    """The refusal that belongs to an error; a refusal is its own."""
+    if isinstance(error, Refusal):
+        return error
     if isinstance(error, TooLong):
         return Refusal(400, hide_paths(str(error), context), "context_length_exceeded")
     if isinstance(error, CallError):
@@ -71,13 +83,11 @@ def explain_failure(error: BaseException, context: Context, request_id: str) -> 
         return Refusal(429, str(error), "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
     if isinstance(error, QuorumError):
         return Refusal(400, hide_paths(str(error), context), "setup")
-    full_traceback = "".join(traceback.format_exception(error))
-    print(copy_without_secrets(full_traceback, hide_passages=False), end="", file=sys.stderr)
     message = (
         f"Something in Quorum failed ({type(error).__name__}); the server's terminal shows the full error under the "
         f"request id {request_id}."
     )
-    return Refusal(500, message, "internal_error", "server_error", headers=NO_RETRY_HEADERS)
+    return Refusal(INTERNAL_ERROR, message, "internal_error", "server_error", headers=NO_RETRY_HEADERS)
 
 
 def hide_paths(text: str, context: Context) -> str:

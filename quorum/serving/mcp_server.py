@@ -27,6 +27,8 @@ from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import Message, read_question
 from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
+from quorum.serving.log.record import get_record
+from quorum.serving.log.tool_calls import noted
 from quorum.serving.mcp_messages import describe_for_agents, find_asked_collection, find_asked_model
 from quorum.serving.mcp_sessions import OwnedSessions
 from quorum.serving.permissions import Permissions, ServedModel
@@ -126,6 +128,7 @@ class Tools:
         """What the client that calls may choose."""
         return self.service.permissions.of(find_client(call))
 
+    @noted
     async def ask(
         self,
         question: Question,
@@ -158,7 +161,7 @@ class Tools:
             finally:
                 await asyncio.gather(*progress_reports, return_exceptions=True)
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
-            raise make_tool_error(error, context, call) from None
+            raise make_tool_error(error, context) from None
         result = dict(served_answer.result or {})
         addresses = dict.fromkeys(
             format_passage_address(job.served_model.collection, source.passage["id"])
@@ -167,6 +170,7 @@ class Tools:
         text = "\n".join([served_answer.answer + served_answer.sources, *(f"[{address}]" for address in addresses)])
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=result)
 
+    @noted
     async def search(
         self, query: Query, call: ToolCall, collection: CollectionName = None, k: Count = None, where: WhereText = None
     ) -> CallToolResult:
@@ -178,6 +182,7 @@ class Tools:
             query = read_question([Message("user", query)])
             name = await asyncio.to_thread(find_asked_collection, permissions, collection)
             served_model = ServedModel("", "", name)
+            get_record().begin_answer("search", name, "", query)
             context = permissions.make_context(served_model, {"k": k or DEFAULT_COUNT, "where": where})
             reservation = self.service.begin(find_client(call))
             try:
@@ -185,7 +190,7 @@ class Tools:
             finally:
                 reservation.close()
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent
-            raise make_tool_error(error, context, call) from None
+            raise make_tool_error(error, context) from None
         texts = [
             f"[{format_passage_address(served_model.collection, passage['id'])}] {passage['title']}\n{passage['text']}"
             for passage in passages
@@ -195,10 +200,12 @@ class Tools:
             structured_content={"passages": [make_public_passage(passage) for passage in passages]},
         )
 
+    @noted
     async def collections(self, call: ToolCall) -> dict[str, str]:
         """By collection name: a sentence about what the collection holds."""
         return await asyncio.to_thread(self.describe_collections, self.get_permissions(call))
 
+    @noted
     async def methods(self, call: ToolCall) -> dict[str, dict[str, str]]:
         """By method name: what the method does, how many model calls it takes, and its paper."""
         permissions = self.get_permissions(call)
@@ -210,13 +217,16 @@ class Tools:
             described[permissions.default_method]["default"] = "yes"
         return described
 
+    @noted
     async def passage(self, collection: str, passage: str, call: ToolCall) -> str:
         """The title and the text of the passage with the id `passage`."""
         passages: list[Passage] = []
         permissions = self.get_permissions(call)
         if collection in await asyncio.to_thread(permissions.list_collections):
+            get_record().collection = collection
             passages = await asyncio.to_thread(fetch_passages, permissions.server_context, collection, [passage])
         if not passages:
+            get_record().fail(404, "passage_not_found")
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
         return f"{passages[0]['title']}\n\n{passages[0]['text']}"
 
@@ -240,9 +250,11 @@ def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> 
     return store.fetch_passages_by_id(collection, ids, located_context.title_key) if ids else []
 
 
-def make_tool_error(error: Exception, context: Context, call: Any) -> ToolError:
+def make_tool_error(error: Exception, context: Context) -> ToolError:
     """The error that the agent gets: with a refusal's own message, or with an explanation of any other error."""
-    refusal = error if isinstance(error, Refusal) else explain_failure(error, context, str(call.request_id))
+    record = get_record()
+    refusal = error if isinstance(error, Refusal) else explain_failure(error, context, record.id)
+    record.fail(refusal.status, refusal.code)
     return ToolError(describe_for_agents(refusal))
 
 

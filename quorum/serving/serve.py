@@ -3,18 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.metrics.prices import Prices, find_model
 from quorum.models.rerankers import get_reranking_model
+from quorum.models.telemetry.provider import get_tracer
 from quorum.serving.access import Access, TokenFile
 from quorum.serving.access_control import App, split_paths
 from quorum.serving.address import check_tokens, open_listening_socket
 from quorum.serving.app import make_app
 from quorum.serving.label_sources import find_sources
 from quorum.serving.limits import Limits
+from quorum.serving.log.log_file import LogFile
+from quorum.serving.log.request_log import LoggedApp, RequestLog
 from quorum.serving.named_tokens import NamedToken
 from quorum.serving.other_origins import check_origins
 from quorum.serving.permissions import Permissions
@@ -39,7 +41,8 @@ class Options:
     cascade_files: files of `quorum compose` whose cascades clients may choose as methods, as FILE or NAME=FILE;
     own_systems: NAME -> SPEC of the systems outside Quorum that these cascades ask. forget_files: the originals of
     uploads are not kept. watch: the promises of the answers that are watched. label_results: results whose differing
-    answers the owner may label, FOLDER or FOLDER:METHOD,FOLDER:METHOD.
+    answers the owner may label, FOLDER or FOLDER:METHOD,FOLDER:METHOD. log_file: where each request gets a line, "-"
+    for the standard output, None for nowhere; log_questions: the lines hold questions and answers.
     """
 
     access_tokens: tuple[str, ...] = ()
@@ -55,6 +58,8 @@ class Options:
     forget_files: bool = False
     watch: WatchOptions = field(default_factory=WatchOptions)
     label_results: tuple[str, ...] = ()
+    log_file: str | None = None
+    log_questions: bool = False
 
 
 def serve(
@@ -81,8 +86,9 @@ def serve(
     from quorum.serving.patient_protocol import PatientProtocol
 
     port = int(server_socket.getsockname()[1])
+    app = make_server_app(server_context, options, prices, make_other_app, port)
     config = uvicorn.Config(
-        make_server_app(server_context, options, prices, make_other_app, port),
+        app,
         http=PatientProtocol,
         log_level="warning",
         access_log=False,
@@ -96,6 +102,8 @@ def serve(
         uvicorn.Server(config).run(sockets=[server_socket])
     except KeyboardInterrupt:
         return
+    finally:
+        app.log.close()
 
 
 def make_server_app(
@@ -104,12 +112,13 @@ def make_server_app(
     prices: Prices,
     make_other_app: MakeOtherApp | None = None,
     port: int = 0,
-) -> Any:
+) -> LoggedApp:
     """One application that serves the API and, if there is one, the other application."""
     service = make_service(server_context, options, prices)
     access = make_access(service, options)
     other_app = None if make_other_app is None else make_other_app(service, access, port)
-    return split_paths(make_app(service, access, forget_files=options.forget_files), other_app)
+    app = split_paths(make_app(service, access, forget_files=options.forget_files), other_app)
+    return LoggedApp(app, service.log)
 
 
 def make_service(server_context: Context, options: Options, prices: Prices) -> Service:
@@ -120,7 +129,10 @@ def make_service(server_context: Context, options: Options, prices: Prices) -> S
     if options.dollars_per_day is not None:
         check_cascade_prices(server_context, cascades, prices)
     limits = Limits(options.questions_per_minute, options.dollars_per_day)
-    service = Service(Permissions(server_context, options.collections, options.models, cascades), limits, prices)
+    get_tracer()  # so that it is said now, not at the first question, if spans are asked for and cannot be sent
+    log = RequestLog(LogFile(options.log_file) if options.log_file else None, with_texts=options.log_questions)
+    permissions = Permissions(server_context, options.collections, options.models, cascades)
+    service = Service(permissions, limits, prices, log=log)
     if options.watch.targets:
         account = WatchAccount(limits, prices, service.metrics)
         service.watches = Watches(options.watch, server_context, account, cascades, options.own_systems)

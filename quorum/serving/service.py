@@ -7,7 +7,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from quorum.api.stream import Event, MethodFinished, answer_and_report
@@ -22,13 +22,16 @@ from quorum.evaluation.shown.support import (
 )
 from quorum.graphs import answer
 from quorum.models.call import call
+from quorum.models.tracing import get_name
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.client import LOCAL, Client
 from quorum.serving.conversation import read_question, read_turns
 from quorum.serving.cost_bounds import bound_call, bound_request
-from quorum.serving.errors import Refusal
+from quorum.serving.errors import Refusal, find_refusal
 from quorum.serving.label_sources import LabelSource
 from quorum.serving.limits import Limits, Reservation
+from quorum.serving.log.record import RequestRecord, get_record
+from quorum.serving.log.request_log import RequestLog
 from quorum.serving.metrics import Metrics
 from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.replies import ServedAnswer, make_served_answer
@@ -50,7 +53,7 @@ class Job:
 
     question: the question, or the text of a side task; client: the client whose usage the job is added to (see
     `Limits`); side_task_kind: None for a question; history: the turns before the question; callbacks: of LangChain,
-    which hear of nodes and calls.
+    which hear of nodes and calls; record: what the request log will say.
     """
 
     chat: ChatRequest
@@ -61,6 +64,7 @@ class Job:
     side_task_kind: str | None = None
     history: Sequence[Mapping[str, str]] = ()
     callbacks: Sequence[Any] = ()
+    record: RequestRecord = field(default_factory=RequestRecord, compare=False)
 
     @property
     def conversation(self) -> str:
@@ -85,9 +89,10 @@ class Service:
         limits: Limits | None = None,
         prices: Prices | None = None,
         watches: Watches | None = None,
+        log: RequestLog | None = None,
     ) -> None:
         self.permissions, self.limits, self.prices = permissions, limits or Limits(), prices or Prices()
-        self.watches = watches
+        self.watches, self.log = watches, log or RequestLog()
         self.label_sources: Mapping[str, LabelSource] = {}  # what the owner may label
         self.metrics = Metrics()  # of all clients
         self.metrics_of_client: dict[str, Metrics] = {}
@@ -105,7 +110,7 @@ class Service:
                 400, f"The message has more than {LONGEST_MESSAGE:,} characters; shorten it.", "string_above_max_length"
             )
         history = read_turns(chat.messages) if side_task_kind is None and chat.reads_history else ()
-        return Job(chat, served_model, context, question, client, side_task_kind, history)
+        return Job(chat, served_model, context, question, client, side_task_kind, history, record=get_record())
 
     def start(self, job: Job, on_event: OnEvent | None = None) -> "asyncio.Task[ServedAnswer]":
         """Begin a job. Raises `Refusal` if the client is over its limits.
@@ -114,6 +119,8 @@ class Service:
         that finish, pieces of the answer.
         """
         is_side_task = job.side_task_kind is not None
+        method = SIDE_TASK if is_side_task else job.served_model.method
+        job.record.begin_answer(method, job.served_model.collection, get_name(job.context.model), job.question)
         reservation = self.begin(job.client, is_side_task=is_side_task, bound=self.bound_cost(job))
         spending, started_at = Spending(reservation, self.prices), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
@@ -153,12 +160,15 @@ class Service:
         is stopped is charged only for the calls that it really made.
         """
         usage: Mapping[str, Usage] = spending.usage
+        answer_text = ""
         if finished_task.cancelled():
             outcome = "stopped"
-        elif finished_task.exception() is not None:
-            outcome = "failed"
+        elif (error := finished_task.exception()) is not None:
+            outcome, refusal = "failed", find_refusal(error, job.context, job.record.id)
+            job.record.fail(refusal.status, refusal.code)
         else:
             usage, result = finished_task.result().usage, finished_task.result().result
+            answer_text = finished_task.result().answer
             outcome = name_outcome(result)
         # A cascade computes its cost itself, because its stages may have models of their own.
         cascade = None if job.side_task_kind is not None else self.permissions.find_cascade(job.served_model.method)
@@ -171,6 +181,7 @@ class Service:
             dollars = None if dollars is None else max(dollars, spending.reservation.charged)
         for metrics in (self.metrics, self.find_metrics(job.client)):
             metrics.record(job.label, outcome, seconds, usage, dollars)
+        job.record.end_answer(outcome, usage, dollars, answer_text)
         if self.watches is not None and outcome in ("answered", "unknown"):
             answered = finished_task.result().result
             if answered is not None:

@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ENTRY_POINT_GROUPS = {f"quorum.{group}" for group in ("methods", "retrievers", "metrics", "readers")}
 # Names in instructions: the user puts the name of a method in place of NAME.
 PLACEHOLDERS = {"quorum.graphs.NAME.graph"}
+SPAN_ATTRIBUTES = {"quorum.client", "quorum.passages", "quorum.reused"}  # of OpenTelemetry
 # A full name between single backticks, such as `quorum.stream`.
 FULL_NAME = re.compile(r"(?<![`\w])`((?:quorum|benchmarks)\.[\w.]+\w)(?:\(\))?`")
 FILE_ENDINGS = (".md", ".py", ".toml", ".json", ".jsonl", ".csv", ".txt", ".yaml", ".html")
@@ -51,7 +52,7 @@ def is_defined(name: str) -> bool:
 
 def list_unknown_names(text: str) -> list[str]:
     """The full names in a text that are neither defined nor names of files."""
-    names = sorted(set(FULL_NAME.findall(text)) - ENTRY_POINT_GROUPS - PLACEHOLDERS)
+    names = sorted(set(FULL_NAME.findall(text)) - ENTRY_POINT_GROUPS - PLACEHOLDERS - SPAN_ATTRIBUTES)
     return [name for name in names if not name.endswith(FILE_ENDINGS) and not is_defined(name)]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from api_server import Api, Serve, serve_api
+from log_pipe import LogPipe
 from named_clients import make_store
 from openai_server import OpenAIServer
 
@@ -62,3 +63,11 @@ def serve(store: Path, openai_server: OpenAIServer) -> Iterator[Serve]:
     openai_server.release_held_replies()
     for server in servers:
         server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Iterator[LogPipe]:
+    """A log file from which lines are read as they come. A test names it before `serve`, which then ends first."""
+    pipe = LogPipe(tmp_path / "requests.jsonl")
+    yield pipe
+    pipe.close()

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from api_server import Serve
+from log_pipe import LogPipe
 from openai_bodies import make_error
 from openai_server import OpenAIServer
 
@@ -38,9 +39,10 @@ main()
 
 
 @asynccontextmanager
-async def open_stdio_client(store: Path, model: OpenAIServer) -> AsyncIterator[Client]:
+async def open_stdio_client(store: Path, model: OpenAIServer, *more_args: str) -> AsyncIterator[Client]:
     """A client of `quorum mcp`, which runs as a process of its own and asks the test server `model`."""
     args = ["mcp", "--store", str(store), "--collection", "towers", "--model", "openai:test", "--retriever", "bm25"]
+    args += more_args
     env = {"OPENAI_BASE_URL": model.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     command = StdioServerParameters(command=sys.executable, args=["-c", OFFLINE_SCRIPT, *args], env=env)
     async with Client(command, read_timeout_seconds=120) as client:
@@ -97,9 +99,16 @@ async def use_tools(client: Client, model: OpenAIServer) -> None:
 
 
 @pytest.mark.long
-async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: OpenAIServer) -> None:
-    async with open_stdio_client(store, openai_server) as client:
+async def test_an_agent_uses_the_tools_over_stdio(store: Path, openai_server: OpenAIServer, tmp_path: Path) -> None:
+    log = tmp_path / "calls.jsonl"
+    async with open_stdio_client(store, openai_server, "--log-file", str(log)) as client:
         await use_tools(client, openai_server)
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert [(line["tool"], line["status"]) for line in lines][:4] == [
+        *(("collections", 200), ("methods", 200), ("search", 200), ("ask", 200)),
+    ]
+    assert (lines[3]["method"], lines[3]["client"], lines[3]["calls"]) == ("concat", "local", 1)
+    assert [line["status"] for line in lines if line["tool"] == "ask"] == [200, 404, 404, 400]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])  # legacy: a client that does not know `server/discover`
@@ -173,3 +182,25 @@ def test_help_works_without_the_extra(quorum: Any, monkeypatch: pytest.MonkeyPat
     run = quorum("mcp")
     assert run.code == 2
     assert "needs the extra [mcp]; run: pip install 'quorum-rag[mcp]'" in run.err
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_every_tool_call_is_logged_with_its_real_outcome(
+    mode: str, log: LogPipe, serve: Serve, openai_server: OpenAIServer
+) -> None:
+    api = serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app, log_file=str(log.path))
+    openai_server.reply("1931")
+    async with open_http_client(api.url, mode) as client:
+        await client.call_tool("ask", {"question": QUESTION, "method": "concat"})
+        await client.call_tool("ask", {"question": QUESTION, "method": "nothing"})
+        await client.call_tool("search", {"query": "harbour"})
+        with pytest.raises(MCPError):
+            await client.read_resource("quorum://towers/passages/none")
+    lines = [log.read_until(tool=tool) for tool in ("ask", "ask", "search", "passage")]
+    assert [(line["status"], line.get("code")) for line in lines] == [
+        *((200, None), (404, "model_not_found"), (200, None), (404, "passage_not_found")),
+    ]
+    assert lines[1]["sent"] == 200  # a tool's error is a good response of the protocol
+    assert (lines[0]["method"], lines[0]["calls"], lines[0]["client"]) == ("concat", 1, "owner")
+    assert (lines[2]["method"], lines[2]["collection"]) == ("search", "towers")
+    assert not any("Lumen" in str(line) or "harbour" in str(line) for line in lines)

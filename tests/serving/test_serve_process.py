@@ -1,5 +1,6 @@
 """`quorum serve --no-page` as a process: with what the base install has, and stopped while it answers."""
 
+import json
 import os
 import signal
 import subprocess
@@ -33,13 +34,13 @@ def process(store: Path, openai_server: OpenAIServer) -> Iterator["subprocess.Po
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     environment |= {"OPENAI_BASE_URL": openai_server.url, "PYTHONPATH": str(ROOT), "LANGSMITH_TRACING": "false"}
     args = ["serve", "--no-page", "--port", "0", "--store", str(store), "--collection", "towers"]
-    args += ["--model", "openai:test", "--retriever", "bm25"]
+    args += ["--model", "openai:test", "--retriever", "bm25", "--log-file", "-"]
     with subprocess.Popen(
         [sys.executable, "-u", "-c", SCRIPT_WITHOUT_PAGE, *args],
         env=environment,
         text=True,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.PIPE,
     ) as server:
         yield server
         openai_server.release_held_replies()
@@ -51,8 +52,9 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
 ) -> None:
     openai_server.reply(Response("1931", hold=True))
     assert process.stdout
-    line = process.stdout.readline()
-    assert "Quorum is at " in line, line + process.stdout.read()
+    assert process.stderr
+    line = process.stderr.readline()
+    assert "Quorum is at " in line, line + process.stderr.read()
     api = Api(line.split("Quorum is at ")[1].split()[0].rstrip("/"))
     with ThreadPoolExecutor(1) as pool:
         completion = pool.submit(api.ask)
@@ -62,7 +64,9 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
         assert completion.result(60).choices[0].message.content.startswith("1931")
     api.close()
     assert process.wait(30) == 0
-    assert "Traceback" not in process.stdout.read()
+    assert "Traceback" not in process.stderr.read()
+    [logged] = map(json.loads, process.stdout)  # the request log alone
+    assert (logged["status"], logged["outcome"]) == (200, "answered")
 
 
 @pytest.mark.long
@@ -70,13 +74,13 @@ def test_a_run_under_way_when_the_server_is_stopped_ends_as_interrupted(
     process: "subprocess.Popen[str]", openai_server: OpenAIServer, store: Path
 ) -> None:
     openai_server.reply(Response("1931", hold=True))
-    assert process.stdout
-    url = process.stdout.readline().split("Quorum is at ")[1].split()[0].rstrip("/")
+    assert process.stderr
+    url = process.stderr.readline().split("Quorum is at ")[1].split()[0].rstrip("/")
     run = ask_run(url, "When was the Lumen Tower finished?", "concat")
     openai_server.wait_for_requests(1)
     process.send_signal(signal.SIGINT)
     assert process.wait(60) == 0
-    assert "Traceback" not in process.stdout.read()
+    assert "Traceback" not in process.stderr.read()
     *_, error, last = RunFile(store / "runs" / f"{run}.jsonl").read_events()
     assert (error["code"], error["method"], last["type"]) == ("interrupted", "concat", "run_finished")
 

@@ -27,7 +27,7 @@ from quorum.serving.service import Job, Service
 
 MODEL_NAMES = {"model", "verifier", "context_filter", "reranker"}  # settings that may name a model elsewhere
 
-MAX_LIVE_RUNS = 32  # of all clients together
+MAX_LIVE_RUNS = 256  # of all clients together; their methods wait in line with all other questions
 MAX_READERS = 256  # open streams of events, of all clients together
 MAX_TURNS = 6  # earlier questions that a follow-up question is understood by
 OFFLINE_TEXT = "answered by the offline reader"
@@ -93,6 +93,7 @@ class RunService:
         recorded = []
         try:
             for method, job in jobs.items():
+                job = replace(job, record=job.record.branch(live_run.saved.id))
                 if job.context.calibration is None:  # it may withhold the answer, which a reply would tell
                     job = replace(job, callbacks=(calls.make_recorder(method),))
                     recorded.append(method)
