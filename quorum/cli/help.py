@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 # title -> {command: (module in quorum.cli, name in it, the line of the help)}; all in the order of the help
 COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
@@ -55,6 +55,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str, str]]] = {
     },
 }
 PLACES = {name: place for commands in COMMANDS.values() for name, place in commands.items()}
+OTHER_OPTIONS = "Options"
 WHICH_ONE = (
     "Which one? eval scores methods on questions; compare also prices them and recommends one; compose joins them into "
     "a cheaper cascade; calibrate finds when to answer unknown; gate decides whether a new run may replace an old one; "
@@ -75,6 +76,24 @@ class GroupedCommands(TyperGroup):
         for title, rows in groupby(lines, lambda row: row[0]):
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), line) for _, name, line in rows])
+
+
+class GroupedOptions(TyperCommand):
+    """A command whose help shows its options in groups, if they name one (`rich_help_panel`); the others come last."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(getattr(parameter, "rich_help_panel", None) or OTHER_OPTIONS, []).append(record)
+        if groups.keys() <= {OTHER_OPTIONS}:
+            super().format_options(ctx, formatter)
+            return
+        others = groups.pop(OTHER_OPTIONS, [])
+        for title, records in [*groups.items(), (OTHER_OPTIONS, others)]:
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 class RootCommands(GroupedCommands):
@@ -111,7 +130,7 @@ def make_command(name: str) -> Any:
     if isinstance(content, typer.Typer):
         holder.add_typer(content, name=name, cls=GroupedCommands, short_help=line)
     else:
-        holder.command(name, short_help=line)(content)
+        holder.command(name, short_help=line, cls=GroupedOptions)(content)
         holder.callback()(lambda: None)  # makes the holder a group, whatever it holds
     group: Any = typer.main.get_command(holder)
     return group.commands[name]

@@ -8,6 +8,8 @@ import typer
 
 from quorum.cli.options import Embeddings, K, Model, Retriever, Settings, Store, Where
 from quorum.cli.server_options import (
+    ACCESS,
+    RECORDS,
     AllowedModels,
     Anchors,
     CascadeFiles,
@@ -46,9 +48,8 @@ def serve(
     token: Tokens = None,
     token_file: TokenFileOption = None,
     allow_origin: Origins = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Serve the API without the page.")] = False,
-    forget_files: Annotated[
-        bool, typer.Option("--forget-files", help="Do not keep the files of uploads when they have been indexed.")
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Serve the API without the page.", rich_help_panel=ACCESS)
     ] = False,
     collection: FirstCollection = None,
     collections: MoreCollections = "",
@@ -61,6 +62,14 @@ def serve(
     own_systems: OwnSystems = None,
     log_file: LogTarget = None,
     log_questions: LogQuestions = False,
+    forget_files: Annotated[
+        bool,
+        typer.Option(
+            "--forget-files",
+            help="Do not keep the files of uploads when they have been indexed.",
+            rich_help_panel=RECORDS,
+        ),
+    ] = False,
     watch: WatchTargets = None,
     score_at_least: ScoreAtLeast = None,
     label_share: LabelShare = "5%",

@@ -14,13 +14,21 @@ if TYPE_CHECKING:
     from quorum.serving.watched import WatchOptions
 
 ALL_COLLECTIONS = "all"
+# The groups of the options in the help.
+ACCESS, CHOICES = "Address and access", "What clients may ask"
+LIMITS, RECORDS, WATCH = "What they may spend", "What is kept", "Promises and labels"
 Host: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--host", metavar="HOST", help="Address to listen on; --token or --tokens is needed if others can reach it."
+        "--host",
+        metavar="HOST",
+        help="Address to listen on; --token or --tokens is needed if others can reach it.",
+        rich_help_panel=ACCESS,
     ),
 ]
-Port: TypeAlias = Annotated[int, typer.Option("--port", metavar="N", help="Port; 0: any free port.")]
+Port: TypeAlias = Annotated[
+    int, typer.Option("--port", metavar="N", help="Port; 0: any free port.", rich_help_panel=ACCESS)
+]
 Tokens: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -29,6 +37,7 @@ Tokens: TypeAlias = Annotated[
         envvar="QUORUM_TOKEN",
         help="Key that clients must send; repeat the option for several keys. The first key also opens the page.",
         show_envvar=True,
+        rich_help_panel=ACCESS,
     ),
 ]
 TokenFileOption: TypeAlias = Annotated[
@@ -40,6 +49,7 @@ TokenFileOption: TypeAlias = Annotated[
         help="Token file of a team, which quorum token add makes: names, and what each may ask. It is read again when "
         "it changes.",
         show_envvar=True,
+        rich_help_panel=ACCESS,
     ),
 ]
 Origins: TypeAlias = Annotated[
@@ -49,6 +59,7 @@ Origins: TypeAlias = Annotated[
         metavar="ORIGIN",
         help="Site whose pages may ask this server from a browser, such as https://chat.example.org; may be given "
         "several times.",
+        rich_help_panel=ACCESS,
     ),
 ]
 FirstCollection: TypeAlias = Annotated[
@@ -58,6 +69,7 @@ FirstCollection: TypeAlias = Annotated[
         "-c",
         metavar="NAME",
         help="Collection that is searched unless a client chooses another; by default the store's only one.",
+        rich_help_panel=CHOICES,
     ),
 ]
 MoreCollections: TypeAlias = Annotated[
@@ -67,21 +79,33 @@ MoreCollections: TypeAlias = Annotated[
         metavar="NAMES",
         help="Further collections that clients may choose, separated by commas, or 'all'. The page of a server "
         "without a token and without --collection offers all.",
+        rich_help_panel=CHOICES,
     ),
 ]
 AllowedModels: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--allow-models", metavar="SPECS", help="Further models that clients may choose, separated by commas."
+        "--allow-models",
+        metavar="SPECS",
+        help="Further models that clients may choose, separated by commas.",
+        rich_help_panel=CHOICES,
     ),
 ]
 QuestionsPerMinute: TypeAlias = Annotated[
     int | None,
-    typer.Option("--questions-per-minute", metavar="N", help="Most questions per minute with each key.", min=1),
+    typer.Option(
+        "--questions-per-minute",
+        metavar="N",
+        help="Most questions per minute with each key.",
+        min=1,
+        rich_help_panel=LIMITS,
+    ),
 ]
 DollarsPerDay: TypeAlias = Annotated[
     float | None,
-    typer.Option("--dollars-per-day", metavar="X", help="Most dollars per day with each key.", min=0),
+    typer.Option(
+        "--dollars-per-day", metavar="X", help="Most dollars per day with each key.", min=0, rich_help_panel=LIMITS
+    ),
 ]
 CascadeFiles: TypeAlias = Annotated[
     list[str] | None,
@@ -90,10 +114,12 @@ CascadeFiles: TypeAlias = Annotated[
         metavar="[NAME=]FILE",
         help="File that quorum compose wrote: clients may choose its cascade as the method NAME (without NAME=, the "
         "method is named like the file); may be given several times.",
+        rich_help_panel=CHOICES,
     ),
 ]
 ModelPrices: TypeAlias = Annotated[
-    Path | None, typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON).")
+    Path | None,
+    typer.Option("--prices", metavar="FILE", help="Prices of models (TOML or JSON).", rich_help_panel=LIMITS),
 ]
 LogTarget: TypeAlias = Annotated[
     str | None,
@@ -104,10 +130,16 @@ LogTarget: TypeAlias = Annotated[
         help="Write a line of JSON for every request: who, what, outcome, calls, tokens, dollars, time; no question. "
         "'-' is the standard output. The file may be rotated at any time.",
         show_envvar=True,
+        rich_help_panel=RECORDS,
     ),
 ]
 LogQuestions: TypeAlias = Annotated[
-    bool, typer.Option("--log-questions", help="With --log-file: the lines hold the questions and answers, too.")
+    bool,
+    typer.Option(
+        "--log-questions",
+        help="With --log-file: the lines hold the questions and answers, too.",
+        rich_help_panel=RECORDS,
+    ),
 ]
 
 WatchTargets: TypeAlias = Annotated[
@@ -117,21 +149,29 @@ WatchTargets: TypeAlias = Annotated[
         metavar="[NAME=]FILE",
         help="Watch whether the promise of a file of quorum calibrate or quorum compose is kept (quorum watch says): "
         "sample answers for a label. With --score-at-least, a method in place of the file. May be given several times.",
-    ),
+        rich_help_panel=WATCH,),
 ]
 ScoreAtLeast: TypeAlias = Annotated[
     float | None,
-    typer.Option("--score-at-least", metavar="S", help="With --watch METHOD: the mean score that is promised."),
+    typer.Option(
+        "--score-at-least",
+        metavar="S",
+        help="With --watch METHOD: the mean score that is promised.",
+        rich_help_panel=WATCH,),
 ]
 LabelShare: TypeAlias = Annotated[
-    str, typer.Option("--label-share", metavar="SHARE", help="With --watch: the share of the answers to label.")
+    str,
+    typer.Option(
+        "--label-share",
+        metavar="SHARE",
+        help="With --watch: the share of the answers to label.",
+        rich_help_panel=WATCH,),
 ]
 
 Labels: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--labels", metavar="WHO", help="With --watch: who labels sampled answers, people or judge (--judge)."
-    ),
+        "--labels", metavar="WHO", help="With --watch: who labels sampled answers, people or judge (--judge).", rich_help_panel=WATCH),
 ]
 WatchJudgeModel: TypeAlias = Annotated[
     str | None,
@@ -139,22 +179,19 @@ WatchJudgeModel: TypeAlias = Annotated[
         "--judge",
         metavar="SPEC",
         help="With --watch: the model that labels sampled answers (--labels judge), or says which answers look "
-        "doubtful, so that more of them are sampled for people.",
-    ),
+        "doubtful, so that more of them are sampled for people.", rich_help_panel=WATCH),
 ]
 Anchors: TypeAlias = Annotated[
     int,
     typer.Option(
-        "--anchors", metavar="N", help="With --labels judge: answers that tell whether the judge changes.", min=300
-    ),
+        "--anchors", metavar="N", help="With --labels judge: answers that tell whether the judge changes.", min=300, rich_help_panel=WATCH),
 ]
 OnRefuted: TypeAlias = Annotated[
     str,
     typer.Option(
         "--on-refuted",
         metavar="WHAT",
-        help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.",
-    ),
+        help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.", rich_help_panel=WATCH),
 ]
 LabelResults: TypeAlias = Annotated[
     list[str] | None,
@@ -162,8 +199,7 @@ LabelResults: TypeAlias = Annotated[
         "--label",
         metavar="RESULTS",
         help="Let the server's owner label on the page, under /label, the answers of two methods where they differ: a "
-        "folder of results of two, or FOLDER:METHOD,FOLDER:METHOD. (Those of --watch are there without it.)",
-    ),
+        "folder of results of two, or FOLDER:METHOD,FOLDER:METHOD. (Those of --watch are there without it.)", rich_help_panel=WATCH),
 ]
 
 

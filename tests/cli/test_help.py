@@ -52,6 +52,17 @@ def test_the_help_of_a_group_gives_each_commands_first_sentence_in_full(quorum: 
     assert (run.code, "..." in run.out.replace("[ARGS]...", "")) == (0, False)
 
 
+def test_the_options_of_a_server_come_in_groups(quorum: Quorum) -> None:
+    run = quorum("serve", "--help")
+    titles = re.findall(r"^(\S.*):$", run.out, re.MULTILINE)
+    kept, watch = "What is kept", "Promises and labels"
+    assert titles == ["Address and access", "What clients may ask", "What they may spend", kept, watch, "Options"]
+    group = {title: run.out.split(f"{title}:")[1].split("\n\n")[0] for title in titles}
+    assert "--token " in group["Address and access"]
+    assert "--log-file" in group[kept]
+    assert "--help" in group["Options"]
+
+
 def test_every_command_takes_the_short_options_of_its_long_ones() -> None:
     missing = [
         (path, long)
