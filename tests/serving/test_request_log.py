@@ -10,6 +10,7 @@ import openai
 import pytest
 from api_server import Api, Serve
 from log_pipe import LogPipe
+from named_clients import TeamFile
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 from run_client import ask_run, read_run
@@ -224,3 +225,20 @@ def test_lost_lines_are_counted_in_the_next_one(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_opened_is_said_before_serving(name: str, tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"The log file .* cannot be opened \(.*\); give --log-file a file"):
         LogFile(str(tmp_path / name))
+
+
+def test_a_name_of_the_token_file_stands_in_log_and_figures(
+    log: LogPipe, serve: Serve, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("1931")
+    team = TeamFile(tmp_path / "tokens.toml")
+    token = team.add("anna", collections=("towers",))
+    api = serve(log_file=str(log.path), access_tokens=(OWNER,), token_file=team.path)
+    api.ask(QUESTION, model="concat@towers", key=token)
+    assert log.read()["client"] == "anna"
+    team.revoke("anna")
+    assert api.get("/v1/models", authorization=f"Bearer {token}").status_code == 401
+    refused = log.read()
+    assert (refused["client"], refused["code"]) == ("-", "invalid_api_key")
+    text = api.get("/metrics", authorization=f"Bearer {OWNER}").text
+    assert 'quorum_client_questions_total{client="anna",outcome="answered"} 1' in text
