@@ -9,7 +9,8 @@ belongs. The collection lists these numbers, so that the answers stand in the pa
 Targets: no question without an answer of its own or an error that says so (lost), no answer with the number of
 another question (mixed up), at most one of 1,000 questions failed, a line of the request log for every request, with
 the status that the client saw; memory that grows by at most 5% from the end of the warm-up (a third of the time) to the
-end; after the end as many open files as after the first questions.
+end; after the end as many open files as after the first questions, and at most 32 connections more: the server keeps
+those to the model server, of which it uses 32 at once.
 """
 
 import argparse
@@ -33,6 +34,7 @@ import quorum
 from benchmarks.harness import MODEL, ServerControl, judge_targets, report, run_server
 from benchmarks.serving import read_processor_seconds, run_quorum
 from quorum.core.context import Context
+from quorum.serving.service import MAX_RUNNING
 
 NONCE = r"\b1\d{7}\b"
 KINDS = {"whole": 5, "stream": 3, "run": 1, "leave": 1}  # what a client does, and how often
@@ -47,12 +49,15 @@ MOST_FILES_LEFT = 3  # open files more than at the beginning
 
 @dataclass(frozen=True)
 class Sample:
-    """The state of the server's process. at, processor: in seconds; memory: resident, in MB; files, threads: open."""
+    """The state of the server's process. at, processor: in seconds; memory: resident, in MB; connections: open sockets;
+    files: all other open files.
+    """
 
     at: float
     processor: float
     memory: float
     files: int
+    connections: int
     threads: int
 
 
@@ -199,8 +204,17 @@ def measure(pid: int, begin: float) -> Sample:
     """The state of the server's process, from Linux's /proc."""
     status = Path(f"/proc/{pid}/status").read_text()
     resident, threads = (int(re.findall(rf"{name}:\s+(\d+)", status)[0]) for name in ("VmRSS", "Threads"))
-    files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-    return Sample(time.monotonic() - begin, read_processor_seconds(pid), resident / 1024, files, threads)
+    names = [read_link(link) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    connections = sum(name.startswith("socket:") for name in names)
+    now, processor = time.monotonic() - begin, read_processor_seconds(pid)
+    return Sample(now, processor, resident / 1024, len(names) - connections, connections, threads)
+
+
+def read_link(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # closed meanwhile
+        return ""
 
 
 async def ask_all(url: str, pid: int, options: argparse.Namespace) -> tuple[Tally, list[Sample]]:
@@ -273,7 +287,7 @@ def summarize(tally: Tally, samples: list[Sample]) -> dict[str, Any]:
     warm = [sample.memory for sample in loaded if sample.at > loaded[-1].at / 3]
     size = max(1, len(warm) // 6)
     begin_mb, end_mb = statistics.median(warm[:size]), statistics.median(warm[-size:])
-    seconds = sorted(tally.seconds)
+    seconds = sorted(tally.seconds) or [0.0]
     questions = sum(tally.outcomes.values())
     return {
         **{name: tally.outcomes[name] for name in ("answered", "left", "failed", "lost", "mixed up")},
@@ -282,22 +296,29 @@ def summarize(tally: Tally, samples: list[Sample]) -> dict[str, Any]:
         "processor ms a question": round(1000 * (loaded[-1].processor - first.processor) / questions, 1),
         "MB at first, warm, at the end": [round(value) for value in (first.memory, begin_mb, end_mb)],
         "growth": round(end_mb / begin_mb - 1, 4),
-        "open files at first, at most, after": [first.files, max(sample.files for sample in loaded), after.files],
-        "threads at first, at most, after": [first.threads, max(sample.threads for sample in loaded), after.threads],
+        **{
+            f"{name} at first, at most, after": [getattr(first, name), highest(loaded, name), getattr(after, name)]
+            for name in ("files", "connections", "threads")
+        },
         "wrong": tally.wrong,
     }
 
 
+def highest(samples: list[Sample], name: str) -> int:
+    return max(getattr(sample, name) for sample in samples)
+
+
 def judge(figures: dict[str, Any]) -> dict[str, bool]:
     """{target: whether it was met}."""
-    first, _, after = figures["open files at first, at most, after"]
+    first, _, after = figures["files at first, at most, after"]
+    first_connections, _, connections = figures["connections at first, at most, after"]
     asked = figures["answered"] + figures["failed"]
     return {
         "none lost": figures["lost"] == 0,
         "none mixed up": figures["mixed up"] == 0,
         "failed": figures["failed"] <= max(1, MOST_FAILED * asked),
         "memory flat": figures["growth"] <= MOST_GROWTH,
-        "files flat": after <= first + MOST_FILES_LEFT,
+        "files flat": after <= first + MOST_FILES_LEFT and connections <= first_connections + MAX_RUNNING,
         "each request logged": not (
             figures["without a line"] or figures["with several"] or figures["with another status"]
         ),

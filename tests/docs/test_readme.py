@@ -114,7 +114,7 @@ def list_anchors(text: str) -> set[str]:
 
 
 # What follows QUORUM_ in the variables that are not settings.
-OTHER_VARIABLES = {"HIDE_PASSAGES", "RERANK_API_KEY", "RERANK_BASE_URL", "TOKEN", "TOKEN_FILE"}
+OTHER_VARIABLES = {"HIDE_PASSAGES", "RERANK_API_KEY", "RERANK_BASE_URL", "TOKEN", "TOKEN_FILE", "LOG_FILE"}
 
 
 def test_every_setting_has_its_line_in_env_example() -> None:
