@@ -12,8 +12,8 @@ from quorum.core.errors import SetupError
 from quorum.core.json_text import replace_lone_surrogates
 from quorum.core.state import State
 from quorum.datasets.records import parse_passage
+from quorum.models.trace_run import trace_run as trace_run  # re-exported: graphs import nodes only
 from quorum.models.tracing import describe_run_in_traces
-from quorum.models.tracing import trace_run as trace_run  # re-exported: graphs import nodes only
 from quorum.nodes.answer_types import get_answer_type
 from quorum.retrievers.given_filter import filter_given
 

@@ -17,7 +17,8 @@ from quorum.models.messages import make_messages
 from quorum.models.model_spec import get_openai_url, hide_login
 from quorum.models.parameters import SCHEMA_PARAMETER, speaks_openai
 from quorum.models.request import Request
-from quorum.models.tracing import note_prompt, trace_run
+from quorum.models.trace_run import trace_run
+from quorum.models.tracing import note_prompt
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.redaction import find_environment_secrets, redact_secrets, remove_secrets
 from quorum.core.where import format_where
-from quorum.models.telemetry import add_spans
 
 HIDE_VARIABLE = "QUORUM_HIDE_PASSAGES"
 # Shown even if passages are hidden. "passage": the id of a passage, in evidence.
@@ -140,11 +139,6 @@ class CleaningClient:
     def update_run(self, run_id: Any, **run_fields: Any) -> None:
         """Send the end of a run."""
         self.client.update_run(run_id, **clean_run(run_fields))
-
-
-def trace_run(config: RunnableConfig | None) -> RunnableConfig | None:
-    """The config of a run, with what LangSmith's and OpenTelemetry's traces need, if they are asked for."""
-    return add_spans(clean_trace(config))
 
 
 def clean_trace(config: RunnableConfig | None) -> RunnableConfig | None:

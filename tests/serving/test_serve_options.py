@@ -2,6 +2,7 @@
 
 import re
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -63,3 +64,16 @@ def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
             assert listener.getsockname()[0] == "::1"
     except SetupError as error:
         assert "cannot listen at ::1" in str(error)  # noqa: PT017  a machine may have IPv6 turned off
+
+
+def test_options_of_the_log_that_do_not_fit_are_refused_in_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert "--log-questions belongs to --log-file FILE" in get_error_message(capsys, "--log-questions")
+    missing = str(tmp_path / "none" / "log.jsonl")
+    assert "give --log-file a file in a folder that exists" in get_error_message(
+        capsys, "--no-page", "--port", "0", "--store", str(tmp_path), "--log-file", missing
+    )
+    with pytest.raises(SystemExit):
+        main(["mcp", "--log-file", "-"])
+    assert "--log-file - is the standard output, over which quorum mcp speaks" in capsys.readouterr().err
