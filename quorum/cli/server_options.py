@@ -149,7 +149,8 @@ WatchTargets: TypeAlias = Annotated[
         metavar="[NAME=]FILE",
         help="Watch whether the promise of a file of quorum calibrate or quorum compose is kept (quorum watch says): "
         "sample answers for a label. With --score-at-least, a method in place of the file. May be given several times.",
-        rich_help_panel=WATCH,),
+        rich_help_panel=WATCH,
+    ),
 ]
 ScoreAtLeast: TypeAlias = Annotated[
     float | None,
@@ -157,7 +158,8 @@ ScoreAtLeast: TypeAlias = Annotated[
         "--score-at-least",
         metavar="S",
         help="With --watch METHOD: the mean score that is promised.",
-        rich_help_panel=WATCH,),
+        rich_help_panel=WATCH,
+    ),
 ]
 LabelShare: TypeAlias = Annotated[
     str,
@@ -165,13 +167,18 @@ LabelShare: TypeAlias = Annotated[
         "--label-share",
         metavar="SHARE",
         help="With --watch: the share of the answers to label.",
-        rich_help_panel=WATCH,),
+        rich_help_panel=WATCH,
+    ),
 ]
 
 Labels: TypeAlias = Annotated[
     str,
     typer.Option(
-        "--labels", metavar="WHO", help="With --watch: who labels sampled answers, people or judge (--judge).", rich_help_panel=WATCH),
+        "--labels",
+        metavar="WHO",
+        help="With --watch: who labels sampled answers, people or judge (--judge).",
+        rich_help_panel=WATCH,
+    ),
 ]
 WatchJudgeModel: TypeAlias = Annotated[
     str | None,
@@ -179,19 +186,28 @@ WatchJudgeModel: TypeAlias = Annotated[
         "--judge",
         metavar="SPEC",
         help="With --watch: the model that labels sampled answers (--labels judge), or says which answers look "
-        "doubtful, so that more of them are sampled for people.", rich_help_panel=WATCH),
+        "doubtful, so that more of them are sampled for people.",
+        rich_help_panel=WATCH,
+    ),
 ]
 Anchors: TypeAlias = Annotated[
     int,
     typer.Option(
-        "--anchors", metavar="N", help="With --labels judge: answers that tell whether the judge changes.", min=300, rich_help_panel=WATCH),
+        "--anchors",
+        metavar="N",
+        help="With --labels judge: answers that tell whether the judge changes.",
+        min=300,
+        rich_help_panel=WATCH,
+    ),
 ]
 OnRefuted: TypeAlias = Annotated[
     str,
     typer.Option(
         "--on-refuted",
         metavar="WHAT",
-        help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.", rich_help_panel=WATCH),
+        help="With --watch: report (in quorum watch and /metrics), or withhold: then answer unknown as well.",
+        rich_help_panel=WATCH,
+    ),
 ]
 LabelResults: TypeAlias = Annotated[
     list[str] | None,
@@ -199,7 +215,9 @@ LabelResults: TypeAlias = Annotated[
         "--label",
         metavar="RESULTS",
         help="Let the server's owner label on the page, under /label, the answers of two methods where they differ: a "
-        "folder of results of two, or FOLDER:METHOD,FOLDER:METHOD. (Those of --watch are there without it.)", rich_help_panel=WATCH),
+        "folder of results of two, or FOLDER:METHOD,FOLDER:METHOD. (Those of --watch are there without it.)",
+        rich_help_panel=WATCH,
+    ),
 ]
 
 

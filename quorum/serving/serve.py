@@ -74,36 +74,36 @@ def serve(
 
     make_other_app: creates the application that serves all paths except the API's: the page or the MCP server.
     Raises `SetupError` for an address that is unavailable, for one that other machines can reach if there is no token,
-    for a collection that does not exist, an invalid model spec, price file or cascade, and a limit in dollars if a
-    model has no price.
+    for a collection that does not exist, an invalid model spec, price file, cascade or log file, and a limit in dollars
+    if a model has no price.
     """
     has_token_file = options.token_file is not None
     options = replace(options, access_tokens=check_tokens(host, options.access_tokens, has_token_file=has_token_file))
     prices = check_options_and_get_prices(server_context, options)
-    server_socket = open_listening_socket(host, port)
     import uvicorn
 
     from quorum.serving.patient_protocol import PatientProtocol
 
-    port = int(server_socket.getsockname()[1])
-    app = make_server_app(server_context, options, prices, make_other_app, port)
-    config = uvicorn.Config(
-        app,
-        http=PatientProtocol,
-        log_level="warning",
-        access_log=False,
-        use_colors=False,  # the standard error escapes them
-        timeout_graceful_shutdown=STOP_SECONDS,
-        server_header=False,
-        lifespan="auto" if make_other_app is not None else "off",
-    )
-    on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
-    try:
-        uvicorn.Server(config).run(sockets=[server_socket])
-    except KeyboardInterrupt:
-        return
-    finally:
-        app.log.close()
+    with open_listening_socket(host, port) as server_socket:
+        port = int(server_socket.getsockname()[1])
+        app = make_server_app(server_context, options, prices, make_other_app, port)
+        config = uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            log_level="warning",
+            access_log=False,
+            use_colors=False,  # the standard error escapes them
+            timeout_graceful_shutdown=STOP_SECONDS,
+            server_header=False,
+            lifespan="auto" if make_other_app is not None else "off",
+        )
+        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
+        try:
+            uvicorn.Server(config).run(sockets=[server_socket])
+        except KeyboardInterrupt:
+            return
+        finally:
+            app.log.close()
 
 
 def make_server_app(
