@@ -1,6 +1,6 @@
 # Works on a fresh machine with make and Python 3.11 or later; uv is used where it is found.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline test-site notebooks docs studio serve check bench fuzz readme pictures page-build page-check format clean lock-lowest
+.PHONY: help demo test test-lowest test-long test-train test-page test-studio test-ray test-agents test-stores test-llm test-wheel test-offline test-site test-container notebooks docs studio serve check bench fuzz readme pictures page-build page-check format clean lock-lowest
 VENV := .venv
 BIN := $(VENV)/bin
 CONSTRAINTS := constraints.txt
@@ -70,6 +70,9 @@ test-site: .venv-docs/.installed $(VENV)/.installed-dev ## Build the documentati
 	elif ! $(MAKE) --no-print-directory build/docs/node_modules/.installed; then echo "npm fetches no packages: the documentation site was NOT built."; \
 	else $(MAKE) --no-print-directory docs && $(BIN)/python -m pytest tests/site; fi
 
+test-container: ## Make the image's files by debootstrap, and run the image in them (needs root on Linux and debootstrap; no Docker)
+	python3 tests/container/check.py
+
 studio: .venv-studio/.installed ## Open every method in LangGraph Studio, on this machine (STUDIO="--port 8123": options of langgraph dev)
 	LANGGRAPH_CLI_NO_ANALYTICS=1 LANGGRAPH_NO_VERSION_CHECK=true .venv-studio/bin/langgraph dev $(STUDIO)
 
@@ -86,7 +89,7 @@ quorum/page/node_modules/.installed: quorum/page/package-lock.json
 	cd quorum/page && npm ci --silent
 	@touch $@
 
-check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages, workflows
+check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, types, import rules, declared packages, workflows, image
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -96,7 +99,9 @@ check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, t
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
-	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/stores|tests/wheel' # programs of other environments
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/deptry tests benchmarks --ignore DEP002,DEP004 --exclude 'benchmarks/peers|tests/agents/langchain_client|tests/stores|tests/wheel|tests/container' # programs of other environments
 
 bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)

@@ -1,8 +1,8 @@
 """Runs the image as its users do, without a network: python tests/container/check.py [--image NAME]
 
-With --image it takes an image that Docker holds. Without it, it makes the image's files from the Dockerfile by debootstrap
-and chroot, which needs root but no Docker (`make test-container`). It prints a line with the seconds of each step, and
-ends at the first failure.
+With --image it takes an image that Docker holds. Without it, it makes the image's files from the Dockerfile by
+debootstrap and chroot, which needs root but no Docker (`make test-container`). It prints a line with the seconds of
+each step, and ends at the first failure.
 """
 
 import argparse
@@ -149,5 +149,5 @@ def stop(container: Container) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--image", metavar="NAME", help="an image of Docker; without it, files made from the Dockerfile")
+    parser.add_argument("--image", metavar="NAME", help="an image of Docker; by default files made from the Dockerfile")
     main(parser.parse_args().image)

@@ -80,7 +80,7 @@ def read_pairs(instruction: Instruction, values: Mapping[str, str]) -> dict[str,
 
 
 def is_ignored(path: str, patterns: list[str]) -> bool:
-    """Whether .dockerignore keeps a path (relative, with slashes) out of the build: the last pattern that fits decides."""
+    """Whether .dockerignore leaves out a path (relative, with slashes): the last pattern that fits decides."""
     parts = path.split("/")
     ancestors = ["/".join(parts[: count + 1]) for count in range(len(parts))]
     ignored = False

@@ -138,7 +138,9 @@ def copy(
         place = root / target.lstrip("/")
         assert not place.exists(), f"{target} is there already."
         place.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cp", "--archive", built[instruction.options["from"]][0] / source.lstrip("/"), place], check=True)
+        subprocess.run(
+            ["cp", "--archive", built[instruction.options["from"]][0] / source.lstrip("/"), place], check=True
+        )
         return
     folder = root / settings.folder.lstrip("/") / target
     for path in context if sources == ["."] else sources:
