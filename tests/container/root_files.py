@@ -30,7 +30,7 @@ SHELL = ["/bin/sh", "-c"]
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-def build_image(folder: Path, report: object = print) -> tuple[Path, Settings]:
+def build_image(folder: Path) -> tuple[Path, Settings]:
     """Build every stage in a folder of its own below `folder`; the last one's files and settings."""
     if os.geteuid() != 0 or sys.platform != "linux":
         raise SystemExit("The files of the image are made with debootstrap and chroot: run this as root, on Linux.")
@@ -138,9 +138,8 @@ def copy(
         place = root / target.lstrip("/")
         assert not place.exists(), f"{target} is there already."
         place.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(
-            ["cp", "--archive", built[instruction.options["from"]][0] / source.lstrip("/"), place], check=True
-        )
+        earlier, _ = built[instruction.options["from"]]
+        subprocess.run(["cp", "--archive", earlier / source.lstrip("/"), place], check=True)
         return
     folder = root / settings.folder.lstrip("/") / target
     for path in context if sources == ["."] else sources:
