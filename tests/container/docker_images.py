@@ -65,7 +65,7 @@ class DockerContainer:
         return self.execute(*self.health_check)
 
     def stop(self) -> int:
-        ask_docker("stop", "--time", str(STOP_SECONDS), self.number)
+        ask_docker("stop", "-t", str(STOP_SECONDS), self.number)
         return int(ask_docker("inspect", "--format", "{{.State.ExitCode}}", self.number))
 
     def read_output(self) -> str:
