@@ -38,4 +38,4 @@ EXPOSE 8765
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s --retries=3 \
     CMD ["python3", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8765/health', timeout=8)"]
 ENTRYPOINT ["quorum"]
-CMD ["serve", "--host", "0.0.0.0"]
+CMD ["serve", "--host", "0.0.0.0", "--collections", "all"]

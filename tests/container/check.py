@@ -23,7 +23,6 @@ READY_SECONDS = 120
 TOKEN = "a-key-for-this-check"
 WITH_TOKEN = {"QUORUM_TOKEN": TOKEN}
 QUESTION, ANSWER = "How tall is the Eiffel Tower?", "330 metres"
-KILLED = 137
 REQUEST = """
 import json, sys, urllib.request
 path, body, token = sys.argv[1:]
@@ -93,6 +92,9 @@ def check_server(image: Image, name: str, options: Options, user: str) -> None:
         assert ANSWER in ask(container, "concat@sample", QUESTION)
         index_note(container)
         assert "Halden Street" in ask(container, "concat@notes", "Where are new laptops ordered?")
+        assert json.loads(request(container, "/v1/collections"))["may_make"], (
+            "The page must be able to make collections."
+        )
         stop(container)
 
 
@@ -126,9 +128,15 @@ def wait_until_healthy(container: Container) -> None:
 def ask(container: Container, model: str, question: str) -> str:
     """The served API's answer."""
     body = {"model": model, "messages": [{"role": "user", "content": question}]}
-    done = container.execute("python3", "-c", REQUEST, "/v1/chat/completions", json.dumps(body), TOKEN)
+    reply = request(container, "/v1/chat/completions", json.dumps(body))
+    return str(json.loads(reply)["choices"][0]["message"]["content"])
+
+
+def request(container: Container, path: str, body: str = "") -> str:
+    """The body of the server's reply, asked from inside; body: JSON to post."""
+    done = container.execute("python3", "-c", REQUEST, path, body, TOKEN)
     assert done.returncode == 0, done
-    return str(json.loads(done.stdout)["choices"][0]["message"]["content"])
+    return done.stdout
 
 
 def index_note(container: Container) -> None:
