@@ -12,6 +12,7 @@ from quorum.algorithms.recommend import MARGIN
 from quorum.cluster.ray_cluster import check_engine
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
+from quorum.core.redaction import redact_secrets
 
 if TYPE_CHECKING:
     from quorum.evaluation.metrics.registry import Scorer
@@ -33,7 +34,7 @@ PLAIN_OPTIONS = (
     "wrong_cost",
     "margin",
 )
-LIST_OPTIONS = ("models", "retrievers", "k")
+LIST_OPTIONS = {"models": "model", "retrievers": "retriever", "k": "k"}  # -> the setting that each takes the place of
 FLAGS = ("retrieval_only", "skip_bad")
 
 
@@ -195,17 +196,21 @@ class Options:
         }
 
     def describe_command(self) -> str:
-        """`quorum compare` with the options that are not the defaults, to repeat a comparison. Settings of quorum.toml
-        and of the environment are not in it; the results' config.json has them.
+        """`quorum compare` with the options and settings that are not the built-in defaults, wherever they came from,
+        to repeat a comparison, without secrets. What no command line can say is left out: objects and functions
+        that Python made.
 
-        >>> Options(data=Path("q.jsonl"), corpus="docs", methods="concat,sure[k=3]", margin=0.0).describe_command()
-        "quorum compare docs q.jsonl --methods 'concat,sure[k=3]' --margin 0"
+        >>> context = Context(temperature=0.7, store="mine", journal=None)
+        >>> Options(data=Path("q.jsonl"), corpus="docs", methods="concat,sure[k=3]", context=context).describe_command()
+        "quorum compare docs q.jsonl --methods 'concat,sure[k=3]' --store mine --set temperature=0.7"
         """
+        from quorum.evaluation.run.command import format_value, list_metric_places, list_setting_words
+
         defaults = Options(data=self.data)
         words = ["quorum", "compare", self.corpus or "given", str(self.data), "--methods", self.methods]
         for name in PLAIN_OPTIONS:
             if (value := getattr(self, name)) != getattr(defaults, name):
-                words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+                words += [f"--{name.replace('_', '-')}", format_value(value)]
         for name in LIST_OPTIONS:
             if value := getattr(self, name):
                 words += [f"--{name}", ",".join(value)]
@@ -213,7 +218,12 @@ class Options:
             words += ["--budget", ",".join(f"{unit}={limit:g}" for unit, limit in self.budget.items())]
         words += [word for text in self.indexes for word in ("--index", text)]
         words += [f"--{name.replace('_', '-')}" for name in FLAGS if getattr(self, name)]
-        return shlex.join(words)
+        words += [word for text in list_metric_places(self.metrics) for word in ("--metric", text)]
+        decided = {setting for name, setting in LIST_OPTIONS.items() if getattr(self, name)}
+        if self.corpus in (None, "given"):
+            decided.add("retriever")  # each question's own passages are read
+        words += list_setting_words(self.context, self.task, decided)
+        return redact_secrets(shlex.join(words))
 
 
 def check_nothing_is_answered(options: Options) -> None:
