@@ -1,6 +1,7 @@
 """Documents on the page, in a browser: dropped, watched, asked, opened; a reload in the middle; a cancelled upload."""
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -234,3 +235,29 @@ def test_files_that_a_reload_keeps_from_being_sent_are_named(page: Page, served:
     page.run("document.querySelector('.failure details').open = true")
     page.wait_until("document.querySelectorAll('.failure details li').length === 1")
     assert read_texts(page, ".failure details li")[0].startswith("large.txt")
+
+
+def test_cancelling_what_is_sent_ends_no_upload_of_another_tab(page: Page, served: ServedPage, tmp_path: Path) -> None:
+    file, uploads = tmp_path / "large.txt", f"{served.url}v1/uploads?collection=shared"
+    file.write_text("Words of the tower. " * 100_000)
+    page.visit(f"{served.url}documents", "!!document.querySelector('.page-view p')")
+    throughput = {"offline": False, "latency": 0, "downloadThroughput": -1}
+    page.send("Network.emulateNetworkConditions", uploadThroughput=100_000, **throughput)
+    drop(page, file)
+    submit(page, "shared")
+    page.wait_until(f"{STATE} === 'sending'")
+    while not httpx.get(uploads).json()["data"]:
+        pass
+    host, _, port = served.url.removeprefix("http://").rstrip("/").partition(":")
+    with socket.create_connection((host, int(port))) as other:  # newer, so that it is listed first
+        part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="b.txt"\r\n\r\nhalf'
+        head = f"POST /v1/collections/shared/documents HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 900\r\n"
+        other.sendall(head.encode() + b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + part)
+        while len(httpx.get(uploads).json()["data"]) < 2:
+            pass
+        click(page, ".upload .link", "Cancel")
+        page.wait_until(f"{STATE} === 'cancelled'")
+        while (listed := httpx.get(uploads).json()["data"])[1]["state"] == "receiving":
+            pass
+        assert [one["state"] for one in listed] == ["receiving", "cancelled"]
+    page.send("Network.emulateNetworkConditions", uploadThroughput=-1, **throughput)

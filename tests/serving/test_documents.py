@@ -5,6 +5,7 @@ import json
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -317,6 +318,21 @@ def test_a_client_that_leaves_in_the_middle_has_uploaded_nothing(api: Api, tmp_p
         "b.txt": "not_read",
     }
     assert list_collections(str(tmp_path / "store")) == []
+
+
+def test_an_upload_that_arrives_is_found_by_the_id_of_its_request(api: Api) -> None:
+    """So a tab that cancels what it sends meets no upload of another tab into the same collection."""
+    host, _, port = api.url.removeprefix("http://").partition(":")
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf'
+    head = f"POST /v1/collections/mine/documents HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 900\r\n"
+    with ExitStack() as stack:
+        for name in ("one-tab", "other-tab"):
+            client = stack.enter_context(socket.create_connection((host, int(port))))
+            fields = f"X-Request-Id: {name}\r\nContent-Type: multipart/form-data; boundary=x\r\n\r\n"
+            client.sendall((head + fields).encode() + part)
+        while len(found := {one["request_id"]: one["state"] for one in api.get("/v1/uploads").json()["data"]}) < 2:
+            pass
+    assert found == {"one-tab": "receiving", "other-tab": "receiving"}
 
 
 def interrupt(store: Path, prepare: Callable[[UploadService, Any], None]) -> UploadService:

@@ -19,6 +19,8 @@ interface KeptFile {
 }
 interface KeptUpload {
   id: string;
+  /** Of the request that brought the files. */
+  request_id?: string;
   collection: string;
   state: UploadView["state"];
   files: KeptFile[];
@@ -51,7 +53,7 @@ export const liveUploads = computed(() => uploads.value.filter((upload) => !isOv
 
 const UNSENT = "quorum.sending";
 const SECONDS_BETWEEN_VIEWS = 0.15; // a file of an upload ends up to some hundred times a second
-const requests = new Map<number, XMLHttpRequest>();
+const requests = new Map<number, { request: XMLHttpRequest; id: string }>();
 const cancelled = new Set<number>();
 let limits = { file_bytes: Infinity, upload_bytes: Infinity, upload_files: Infinity };
 let lastKey = 0;
@@ -206,7 +208,9 @@ function post(upload: Signal<UploadView>, batch: Dropped[]): Promise<KeptUpload>
   for (const { file, path } of batch) body.append("files", file, path);
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    requests.set(upload.value.key, request);
+    // by which cancel finds this upload among those of other tabs
+    const id = `page-${crypto.getRandomValues(new Uint32Array(4)).join("-")}`;
+    requests.set(upload.value.key, { request, id });
     request.upload.onprogress = (event) => (upload.value = { ...upload.value, sent: event.loaded });
     request.onloadend = () => {
       requests.delete(upload.value.key);
@@ -220,6 +224,7 @@ function post(upload: Signal<UploadView>, batch: Dropped[]): Promise<KeptUpload>
       }
     };
     request.open("POST", documentsOf(upload.value.collection));
+    request.setRequestHeader("x-request-id", id);
     request.send(body);
   });
 }
@@ -233,19 +238,19 @@ export async function cancel(upload: Signal<UploadView>): Promise<void> {
   }
   cancelled.add(key);
   const files = upload.value.files.map((file): FileView => (file.outcome ? file : { ...file, outcome: "cancelled", reason: "The upload was cancelled before this file was sent." }));
-  const request = requests.get(key);
-  if (!request) {
+  const sent = requests.get(key);
+  if (!sent) {
     upload.value = { ...upload.value, state: "cancelled", files };
     return;
   }
   // The server is told, so that it does not take this for a lost connection.
-  const receiving = (await listUploads(collection).catch(() => [])).find((kept) => kept.state === "receiving");
+  const receiving = (await listUploads(collection).catch(() => [])).find((kept) => kept.state === "receiving" && kept.request_id === sent.id);
   if (upload.value.id) {
     await attempt(() => send("POST", `/v1/uploads/${one(upload.value.id ?? "")}/cancel`)); // it has arrived meanwhile
     return;
   }
   if (receiving) void send("POST", `/v1/uploads/${one(receiving.id)}/cancel`).catch(() => {});
-  request.abort();
+  sent.request.abort();
 }
 
 export function dismiss(upload: Signal<UploadView>): void {

@@ -34,6 +34,7 @@ UPLOAD = {
     "object": "upload",
     "collection": "handbook",
     "began_at": 1795947300.0,
+    "request_id": "req_5f1c0a9d2b7e4c3a6f8d1e02",
     "state": "finished",
     "files": [FILE_1 | {"document": DOCUMENT_ID, "notes": []}, FILE_2 | {"reason": "it is locked with a password"}],
     "last_event": 9,

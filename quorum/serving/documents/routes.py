@@ -117,7 +117,8 @@ class DocumentRoutes:
         try:
             name = await self.find_to_add(request)
             content_type = request.headers.get("content-type", "")
-            saved = await self.uploads.receive(name, request.state.client.id, content_type, request.stream())
+            client, request_id = request.state.client.id, request.state.request_id
+            saved = await self.uploads.receive(name, client, content_type, request.stream(), request_id)
         except QuorumError as error:
             if not (isinstance(error, Refusal) and error.code == "cancelled"):
                 await drop_rest(request)

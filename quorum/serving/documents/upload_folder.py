@@ -59,6 +59,7 @@ class SavedUpload:
                 state, sentence = event["state"], event.get("sentence", "")
         whole = {"state": state, "files": [files[number] for number in sorted(files)], "last_event": last}
         head = {"id": self.id, "object": "upload", "collection": self.collection, "began_at": self.head["began_at"]}
+        head |= {key: self.head[key] for key in ("request_id",) if key in self.head}
         return {**head, **whole, **({"sentence": sentence} if sentence else {})}
 
 
@@ -71,12 +72,15 @@ class UploadFolder:
         self.lock = threading.Lock()
         self.live_ids: set[str] = set()  # of uploads in progress in this process
 
-    def create(self, client: str, collection: str, moment: datetime) -> SavedUpload:
-        """Make the file and the folder of a new upload, which counts as live from now on. Raises OSError."""
+    def create(self, client: str, collection: str, moment: datetime, request_id: str | None = None) -> SavedUpload:
+        """Make the file and the folder of a new upload, which counts as live from now on. Raises OSError.
+
+        request_id: of the request that brings the files.
+        """
         self.processes.hold_own()
         id_ = f"{moment:%Y%m%d-%H%M%S}-{moment.microsecond:06d}{token_hex(4)}"
         head: dict[str, Any] = {"id": id_, "client": client, "collection": collection, "process": self.processes.own_id}
-        head |= {"began_at": round(moment.timestamp(), 3)}
+        head |= {"began_at": round(moment.timestamp(), 3), **({"request_id": request_id} if request_id else {})}
         file = RunFile(self.path / f"{id_}.jsonl", FORMAT_NAME)
         self.live_ids.add(id_)
         try:

@@ -55,8 +55,12 @@ class UploadService:
         with suppress(Exception):  # a store that cannot be used now is told when it is asked
             self.folder.end_interrupted()
 
-    async def receive(self, collection: str, client: str, content_type: str, body: AsyncIterator[bytes]) -> SavedUpload:
+    async def receive(
+        self, collection: str, client: str, content_type: str, body: AsyncIterator[bytes], request_id: str | None = None
+    ) -> SavedUpload:
         """Take the files of a request, and begin to index them. Raises `Refusal`.
+
+        request_id: by which its client finds the upload before it has an answer.
 
         If the client leaves before all has come, nothing is indexed; the events say so.
         """
@@ -65,7 +69,7 @@ class UploadService:
         except ValueError:
             message = "The body is no list of files; send them as multipart/form-data, each with its path as file name."
             raise Refusal(400, message) from None
-        saved, upload = await self.begin(collection, client)
+        saved, upload = await self.begin(collection, client, request_id)
         try:
             await Receiver(upload, parser).receive(body)
         except BaseException as error:
@@ -79,11 +83,13 @@ class UploadService:
         self.start(upload)
         return saved
 
-    async def begin(self, collection: str, client: str) -> tuple[SavedUpload, LiveUpload]:
+    async def begin(
+        self, collection: str, client: str, request_id: str | None = None
+    ) -> tuple[SavedUpload, LiveUpload]:
         """Begin an upload. Raises `Refusal`."""
         self.check_room()
         try:
-            saved = await asyncio.to_thread(self.folder.create, client, collection, datetime.now(UTC))
+            saved = await asyncio.to_thread(self.folder.create, client, collection, datetime.now(UTC), request_id)
         except OSError as error:
             message = f"The server cannot keep this upload ({error.strerror or error}); ask whoever runs it."
             raise Refusal(507, message, "not_saved", "server_error") from None
