@@ -261,3 +261,25 @@ def test_cancelling_what_is_sent_ends_no_upload_of_another_tab(page: Page, serve
             pass
         assert [one["state"] for one in listed] == ["receiving", "cancelled"]
     page.send("Network.emulateNetworkConditions", uploadThroughput=-1, **throughput)
+
+
+def test_reading_the_collections_again_asks_nothing_anew_about_the_chosen_one(page: Page, served: ServedPage) -> None:
+    for name in ("kept", "spare"):
+        address = f"{served.url}v1/collections/{name}/documents"
+        upload = httpx.post(address, files=[("files", ("a.txt", "The travel desk of Vell."))], timeout=60).json()
+        while httpx.get(f"{served.url}v1/uploads/{upload['id']}").json()["state"] != "finished":
+            pass
+    page.visit(served.url, READY)
+    page.run(f"localStorage.setItem('quorum.choice', {json.dumps(json.dumps({'collection': 'kept'}))})")
+    page.visit(f"{served.url}documents/spare", "document.querySelectorAll('.cards tbody tr').length === 1")
+    page.run(
+        "window.asked = []; const before = window.fetch;"
+        "window.fetch = (address, ...rest) => { window.asked.push(String(address)); return before(address, ...rest); }"
+    )
+    click(page, ".tools .link", "Delete")
+    click(page, ".dialog .tools button", "Delete")
+    page.wait_until("location.pathname === '/documents'")
+    page.wait_until("![...document.querySelectorAll('.cards a')].some((one) => one.textContent === 'spare')")
+    asked = page.run("window.asked")
+    assert "/v1/collections" in asked
+    assert [address for address in asked if "/questions" in address or "/efforts" in address] == []

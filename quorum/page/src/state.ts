@@ -125,9 +125,11 @@ export async function refreshConversations(more = false): Promise<void> {
 
 /** What the page needs once: collections, methods, models, conversations. */
 export async function start(): Promise<void> {
+  // Collections are read again and again: what depends on one is asked anew only if another is chosen, or its documents changed.
+  const content = computed(() => collection.value && JSON.stringify([collection.value.id, collection.value.changed]));
   effect(() => {
-    const name = collection.value?.id;
-    if (name === undefined) return;
+    const name = content.value && collection.peek()?.id;
+    if (!name) return;
     void attempt(async () => (efforts.value = await api.listEfforts(name)));
     questions.value = [];
     const found = api.listQuestions(name).catch(() => []); // the page goes without them
