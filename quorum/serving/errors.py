@@ -14,7 +14,9 @@ from quorum.core.errors import CallError, QuorumError, TooLong
 from quorum.models.tracing import copy_without_secrets
 
 FILE_PATH = re.compile(r"(?<![\w.:/])(?:~|\.{1,2}|[A-Za-z]:)?[/\\][\w.@%+~-]+(?:[/\\][\w.@%+~-]*)*")
-URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]+")
+URL_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"<>)\]]*[^\s'\"<>)\].,:;!?]")
+# After the name of a model, embeddings or a scorer, which says to a client which server is meant.
+ADDRESS_OF_NAMED = re.compile(rf"(?<=['\w)]) at {URL_ADDRESS.pattern}")
 # After the quoted name, the message lists the other collections, which a client must not see.
 MISSING_COLLECTION = re.compile(r"(There is no collection '[^']*').*")
 COLLECTION_NAMES = re.compile(r" \([^()]*\)(?=; choose one with --collection)")
@@ -92,7 +94,10 @@ def find_refusal(error: BaseException, context: Context, request_id: str) -> Ref
 
 def hide_paths(text: str, context: Context) -> str:
     """The text on one line, without secrets and names of other collections; [hidden] replaces the server's paths and
-    addresses.
+    addresses. Where "at ADDRESS" follows a name, the name is enough.
+
+    >>> hide_paths("The model 'openai:gpt-4o' at http://10.0.0.1:80/v1 does not answer.", Context())
+    "The model 'openai:gpt-4o' does not answer."
     """
     message = MISSING_COLLECTION.sub(r"\1.", " ".join(str(copy_without_secrets(text, hide_passages=False)).split()))
     message = COLLECTION_NAMES.sub("", message)
@@ -101,4 +106,4 @@ def hide_paths(text: str, context: Context) -> str:
         (item for item in setting_values if isinstance(item, str) and item != "off"), key=len, reverse=True
     ):
         message = message.replace(path, "[hidden]")
-    return FILE_PATH.sub("[hidden]", URL_ADDRESS.sub("[hidden]", message))
+    return FILE_PATH.sub("[hidden]", URL_ADDRESS.sub("[hidden]", ADDRESS_OF_NAMED.sub("", message)))

@@ -281,7 +281,10 @@ def test_metrics_are_counted_by_method(serve: Serve, openai_server: OpenAIServer
     ("message", "expected"),
     [
         ("no file /srv/x/y.txt here", "no file [hidden] here"),
-        ("at http://10.0.0.1:80/v1: and/or 1/2", "at [hidden] and/or 1/2"),
+        ("at http://10.0.0.1:80/v1: and/or 1/2", "at [hidden]: and/or 1/2"),
+        ("The model 'openai:a' at http://me:pw@10.0.0.1:80/v1 is busy", "The model 'openai:a' is busy"),
+        ("The model ChatOpenAI (gpt-4o) at https://x.example/v1: no, wait", "The model ChatOpenAI (gpt-4o): no, wait"),
+        ("OPENAI_BASE_URL=http://10.0.0.1:80/v1; start it", "OPENAI_BASE_URL=[hidden]; start it"),
         ("C:\\data\\x and ~/keys and ../up/x", "[hidden] and [hidden] and [hidden]"),
         ("the store .own-store has", "the store [hidden] has"),
     ],

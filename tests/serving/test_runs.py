@@ -165,6 +165,8 @@ def test_a_call_that_is_sent_again_is_told_without_the_servers_address(
     assert (retrying["method"], retrying["try"], retrying["tries"], retrying["wait"]) == ("concat", 2, 2, 0)
     assert "busy" in retrying["cause"]
     assert str(openai_server.port) not in retrying["cause"]
+    assert "[hidden]" not in retrying["cause"]
+    assert "'openai:" in retrying["cause"]
     assert events[-2]["result"]["answer"] == "1931"
 
 
