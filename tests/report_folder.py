@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ SHARE_RIGHT = {"concat": 0.45, "post_fusion": 0.55, "sure": 0.7}
 def make_row(number: int, method: str, rng: random.Random, hostile_text: str) -> dict[str, Any]:
     """A line of results.jsonl. About one row in forty is a question that failed."""
     has_failed = rng.random() < 0.025
-    right = rng.random() < SHARE_RIGHT[method]
+    right = rng.random() < SHARE_RIGHT.get(method, 0.5)
     unknown = not right and rng.random() < 0.4
     answer = "unknown" if unknown else f"answer {number}" if right else f"something else {hostile_text}"
     measures = {
@@ -103,21 +104,28 @@ def make_detail(number: int, method: str, hostile_text: str) -> dict[str, Any]:
 
 
 def make_decision(
-    folder: Path, count: int, hostile_text: str = HTML_ATTACK, budget: dict[str, float] | None = None
+    folder: Path,
+    count: int,
+    hostile_text: str = HTML_ATTACK,
+    budget: dict[str, float] | None = None,
+    methods: Sequence[str] = METHODS,
+    write_detail: Callable[[int, str, str], dict[str, Any]] = make_detail,
 ) -> Decision:
-    """Write the folder of a comparison with `count` questions, and return the decision that `decide` makes from it."""
+    """Write the folder of a comparison with `count` questions, and return the decision that `decide` makes from it.
+    write_detail: gives a line of details.jsonl.
+    """
     rng = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
         for number in range(count):
-            for method in METHODS:
+            for method in methods:
                 results.write(json.dumps(make_row(number, method, rng, hostile_text)) + "\n")
-                details.write(json.dumps(make_detail(number, method, hostile_text)) + "\n")
+                details.write(json.dumps(write_detail(number, method, hostile_text)) + "\n")
     config = {"data": {"file": f"data{hostile_text}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
-    with Results(folder / "results.jsonl", METHODS) as written_results:
-        summary, comparisons = written_results.summarize(), compare_within_groups(written_results.scores, [METHODS])
-    columns = parse_columns(",".join(METHODS), Context(model="openai:gpt-4o-mini"))
+    with Results(folder / "results.jsonl", methods) as written_results:
+        summary, comparisons = written_results.summarize(), compare_within_groups(written_results.scores, [methods])
+    columns = parse_columns(",".join(methods), Context(model="openai:gpt-4o-mini"))
     data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
