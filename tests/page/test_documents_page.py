@@ -259,7 +259,8 @@ def test_cancelling_what_is_sent_ends_no_upload_of_another_tab(page: Page, serve
         page.wait_until(f"{STATE} === 'cancelled'")
         while (listed := httpx.get(uploads).json()["data"])[1]["state"] == "receiving":
             pass
-        assert [one["state"] for one in listed] == ["receiving", "cancelled"]
+        assert listed[0]["state"] == "receiving"
+        assert listed[1]["state"] in ("cancelled", "failed")  # the end of the connection may come before the word
     page.send("Network.emulateNetworkConditions", uploadThroughput=-1, **throughput)
 
 
