@@ -159,10 +159,11 @@ class Context:
     """
     filter_union: Annotated[bool, limit(False)] = define("filter_union", False)
     """blendfilter: merge the passages of all queries first, and filter once."""
-    evaluator: (
+    evaluator: Annotated[
         Literal["embedded", "llm"]
-        | Annotated[str, Field(pattern=r"^cross_encoder:\s*\S", examples=["cross_encoder:MODEL"])]
-    ) = define("evaluator", "embedded")
+        | Annotated[str, Field(pattern=r"^cross_encoder:\s*\S", examples=["cross_encoder:MODEL"])],
+        limit("embedded"),
+    ] = define("evaluator", "embedded")
     """crag: what grades the passages: the embedded reader (embedded), the chat model, once for each passage (llm), or a
     model that scores question and passage (cross_encoder:MODEL).
     """
