@@ -112,7 +112,7 @@ def test_a_langgraph_agent_lists_and_calls_the_tools_over_http(client_results: A
     ]  # the last step may come with the answer
     # a question to the collection "private", which is not served
     assert client_results["refusal"][0] == "error"
-    assert "There is no model 'concat@private'" in client_results["refusal"][1]
+    assert "There is no collection 'private' here" in client_results["refusal"][1]
     assert client_results["resource"] == f"towers\n\n{TOWER}"
     assert [kind for kind, _ in client_results["agent"]] == ["human", "ai", "tool", "ai"]
     assert client_results["agent"][-1][1] == "Quorum says: 1931"
