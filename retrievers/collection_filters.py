@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from quorum.core.metadata import INNER_KEYS, name_kind
-from quorum.core.state import Passage
+from quorum.core.state import Passage, Place
 from quorum.core.where import Filter, matches, parse_where
 from quorum.retrievers.chroma_rows import read_rows
 from quorum.retrievers.foreign import is_foreign
@@ -25,7 +25,7 @@ FEWEST_COPIES: dict[str, Any] = {"copies": {"$gte": 2}}  # passages of several d
 class Copies(NamedTuple):
     """A passage that stands in several documents.
 
-    hash: as it is stored. documents: how many. metadata: what it has in each.
+    hash: as it is stored. documents: how many. metadata: what it has in each that holds exactly the stored text.
     """
 
     hash: str
@@ -128,7 +128,7 @@ def read_copies(collection: "Collection", table: Table) -> list[Copies]:
     if table.copies is None:
         rows: Any = collection.get(where=FEWEST_COPIES, include=["metadatas"])
         table.copies = [
-            Copies(str(row["hash"]), int(row["copies"]), list(read_entry(row).list_metadata().values()))
+            Copies(str(row["hash"]), int(row["copies"]), list(read_entry(row).list_shown_metadata().values()))
             for row in rows["metadatas"]
         ]
     return table.copies
@@ -146,19 +146,28 @@ def add_copies(clause: Clause, part: Filter, copies: Sequence[Copies]) -> Clause
     return join("$or", [join("$and", [clause, {"copies": {"$nin": counts}}]), chosen])
 
 
-def put_passing_place_first(passage: Passage, where: str) -> Passage:
-    """The passage; if it stands in several documents, the first is one whose metadata pass the filter."""
+def keep_passing_places(passage: Passage, where: str) -> Passage:
+    """The passage as whoever may read only what passes the filter sees it: without the places in other documents, and
+    with the metadata that it has in one whose metadata pass.
+    """
     places, part = passage.get("places") or [], read_filter(where)
-    if len(places) < 2 or matches(part, {"title": passage["title"], **passage.get("metadata", {})}):
+    does_first_pass = matches(part, {"title": passage["title"], **passage.get("metadata", {})})
+    if len(places) < 2 and does_first_pass:
         return passage
-    for place in places[1:]:
-        entry = PassageEntry(passage["title"], "", {}, tuple(place.get("headings") or ()))
-        metadata = entry.complete_metadata(place)
-        if matches(part, metadata):
-            metadata.pop("title")
-            others = [other for other in places if other is not place]
-            return {**passage, "places": [place, *others], "metadata": dict(sorted(metadata.items()))}
-    return passage
+    passing = [(place, metadata) for place in places if matches(part, metadata := complete_place(passage, place))]
+    kept: Passage = {k: v for k, v in passage.items() if k not in ("places", "metadata")}  # type: ignore[assignment]
+    if passing:
+        kept["places"] = [place for place, _ in passing]
+    if does_first_pass and "metadata" in passage:
+        kept["metadata"] = passage["metadata"]
+    elif passing:
+        kept["metadata"] = {key: value for key, value in sorted(passing[0][1].items()) if key != "title"}
+    return kept
+
+
+def complete_place(passage: Passage, place: Place) -> dict[str, Any]:
+    """The flat metadata of a passage at one of its places."""
+    return PassageEntry(passage["title"], "", {}, tuple(place.get("headings") or ())).complete_metadata(place)
 
 
 @lru_cache(maxsize=256)

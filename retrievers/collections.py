@@ -8,7 +8,7 @@ from quorum.core.state import Passage
 from quorum.core.store_folder import DEFAULT_FOLDER
 from quorum.core.where import format_where
 from quorum.retrievers.choose_collection import locate_collection
-from quorum.retrievers.collection_filters import put_passing_place_first
+from quorum.retrievers.collection_filters import keep_passing_places
 from quorum.retrievers.collection_names import check_collection_name, get_located_collection
 from quorum.retrievers.forget_collection import delete_completely
 from quorum.retrievers.originals import find_uploads_folder, remove_upload_folders
@@ -34,7 +34,7 @@ def list_passages(context: Context) -> list[Passage]:
     if where is None:
         return passages
     passing_ids = store.fetch_matching_ids(name, where)
-    return [put_passing_place_first(passage, where) for passage in passages if passage["id"] in passing_ids]
+    return [keep_passing_places(passage, where) for passage in passages if passage["id"] in passing_ids]
 
 
 def delete_collection(collection: str, store: str | Path = DEFAULT_FOLDER, foreign: bool = False) -> str:

@@ -15,9 +15,11 @@ from quorum.documents.document_names import DocumentName, name_document, name_pa
 from quorum.documents.pieces import get_headings
 from quorum.models.token_estimate import estimate_tokens
 from quorum.retrievers.choose_collection import locate_collection
+from quorum.retrievers.collection_filters import keep_passing_places, read_filter
 from quorum.retrievers.collection_names import get_located_collection
 from quorum.retrievers.index_cache import LoadedIndexes
-from quorum.retrievers.metadata import OTHER_PROGRAM, PassageEntry
+from quorum.retrievers.metadata import OTHER_PROGRAM, PassageEntry, read_places
+from quorum.retrievers.passages import hide_context
 from quorum.retrievers.store import Store, open_store
 
 PASSAGE_OVERHEAD = 3  # tokens beside a passage's text: the blank line before it, and its number
@@ -122,8 +124,12 @@ def build_documents(store: Store, name: str, where: str | None) -> tuple[str, Do
     revision, passages = store.fetch_passages(name)
     entries = store.fetch_entries(name)
     passing = set(entries) if where is None else store.fetch_matching_ids(name, where)
-    kept = [passage for passage in passages if passage["id"] in passing and passage["id"] in entries]
-    located = [item for passage in kept for item in list_positions(passage, entries[passage["id"]])]
+    kept = [hide_context(passage) for passage in passages if passage["id"] in passing and passage["id"] in entries]
+    if where is None:
+        located = [item for passage in kept for item in list_positions(passage, entries[passage["id"]])]
+    else:
+        located = [item for passage in kept for item in list_passing_positions(passage, entries[passage["id"]], where)]
+        kept = [keep_passing_places(passage, where) for passage in kept]
     located.sort(key=lambda item: item[:2])
     return revision, group_passages(
         ((name_part(source, passage["title"], line), passage) for source, _, line, passage in located), kept
@@ -137,6 +143,25 @@ def list_positions(passage: Passage, entry: PassageEntry) -> list[tuple[str, int
         (source, position, locations.get(source, {}).get("line"), put_place_first(passage, source))
         for source, position in entry.position_by_document.items()
     ]
+
+
+def list_passing_positions(
+    passage: Passage, entry: PassageEntry, where: str
+) -> list[tuple[str, int, int | None, Passage]]:
+    """As `list_positions`, for each document through which the passage passes a filter. The passage has only the places
+    in these documents, and its metadata are those that it has there.
+    """
+    locations, metadata, sources = entry.read_locations(), entry.list_metadata(), entry.list_passing(read_filter(where))
+    positions = []
+    for source in sources:
+        own: Passage = {k: v for k, v in passage.items() if k not in ("places", "metadata")}  # type: ignore[assignment]
+        if places := read_places(entry, [source, *(other for other in sources if other != source)]):
+            own["places"] = places
+        if shown := {key: value for key, value in sorted(metadata.get(source, {}).items()) if key != "title"}:
+            own["metadata"] = shown
+        line = locations.get(source, {}).get("line")
+        positions.append((source, entry.position_by_document[source], line, own))
+    return positions
 
 
 def put_place_first(passage: Passage, source: str) -> Passage:

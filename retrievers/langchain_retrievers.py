@@ -23,7 +23,7 @@ from quorum.models.vectors import embed_question, embed_question_async
 from quorum.retrievers.bm25 import BM25Index
 from quorum.retrievers.bm25_cache import load_bm25_index
 from quorum.retrievers.colbert_cache import load_token_index
-from quorum.retrievers.collection_filters import put_passing_place_first, read_filter
+from quorum.retrievers.collection_filters import keep_passing_places, read_filter
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.foreign_embeddings import choose_embeddings
 from quorum.retrievers.passages import check_question, copy_with_score, make_document
@@ -65,8 +65,8 @@ class Retriever(BaseRetriever):
         return self.make_documents(await self.afind(check_question(query)))
 
     def make_documents(self, passages: list[Passage]) -> list[Document]:
-        """The passages as documents. One that stands in several files names first the file that passes the filter."""
-        chosen = passages if self.where is None else [put_passing_place_first(p, self.where) for p in passages]
+        """The passages as documents. One that stands in several files names those that pass the filter."""
+        chosen = passages if self.where is None else [keep_passing_places(p, self.where) for p in passages]
         return [make_document(passage) for passage in chosen]
 
 

@@ -15,7 +15,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.errors import SetupError
 from quorum.core.files import open_regular
 from quorum.core.state import Passage, Place
-from quorum.core.where import Where, format_where, matches, parse_where
+from quorum.core.where import Where, format_where, parse_where
 from quorum.datasets.records import read_json_lines
 from quorum.documents.pieces import add_context
 from quorum.models import get_embedding_name
@@ -116,8 +116,7 @@ def count_passages_by_document(collection: str, store: str | Path, where: Where 
         if passing_ids is None or part is None:
             counts.update(entry.position_by_document.keys())
         elif id_ in passing_ids:  # a passage of several documents may pass in some of them only
-            passing = [document for document, metadata in entry.list_metadata().items() if matches(part, metadata)]
-            counts.update(passing or entry.position_by_document.keys())
+            counts.update(entry.list_passing(part))
     return dict(sorted(counts.items()))
 
 

@@ -10,7 +10,7 @@ from langchain_core.embeddings import Embeddings
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Place
-from quorum.core.where import Where, format_where, matches, parse_where
+from quorum.core.where import Where, format_where, parse_where
 from quorum.documents.places import get_file_name
 from quorum.retrievers.collection_names import SAMPLE, check_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
@@ -69,8 +69,7 @@ def list_documents(collection: str, store: str | Path, where: Where = None) -> l
         locations, metadata = entry.read_locations(), entry.list_metadata()
         passing: Container[str] = entry.position_by_document
         if passing_ids is not None and part is not None:  # a passage of several documents may pass in some of them only
-            some = [source for source, values in metadata.items() if matches(part, values)]
-            passing = (some or entry.position_by_document) if id_ in passing_ids else ()
+            passing = entry.list_passing(part) if id_ in passing_ids else ()
         for source in entry.position_by_document:
             document = documents.setdefault(source, Document(source))
             if source in passing:

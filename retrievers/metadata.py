@@ -11,6 +11,7 @@ from uuid import uuid4
 from quorum.core.errors import SetupError
 from quorum.core.metadata import INNER_KEYS, flat_metadata, name_kind
 from quorum.core.state import Passage, Place
+from quorum.core.where import Filter, matches
 from quorum.documents.metadata import name_type
 from quorum.documents.places import find_source
 
@@ -102,6 +103,20 @@ class PassageEntry:
         """{document: the passage's flat metadata there}. Documents that hold exactly the stored text come first."""
         locations = self.read_locations()
         return {source: self.complete_metadata(locations[source]) for source in sort_sources(locations)}
+
+    def list_shown_metadata(self) -> dict[str, dict[str, Any]]:
+        """As `list_metadata`, of the documents that hold exactly the stored text: whoever may read one of these may
+        read it. A document that holds nearly the same text shows nobody the words of another.
+        """
+        locations = self.read_locations()
+        metadata = self.list_metadata()
+        return {source: values for source, values in metadata.items() if OWN_HASH_KEY not in locations[source]}
+
+    def list_passing(self, part: Filter) -> list[str]:
+        """The documents through which the passage passes a filter, in the order of `list_metadata`."""
+        if not self.locations_json:  # of an older version, which stored the title only
+            return [*self.position_by_document] if matches(part, {"title": self.title}) else []
+        return [source for source, metadata in self.list_shown_metadata().items() if matches(part, metadata)]
 
     def complete_metadata(self, location: Mapping[str, Any]) -> dict[str, Any]:
         """The flat metadata of the passage at a location: Quorum's own keys, and what its document says."""
@@ -265,19 +280,18 @@ def read_passage(id_: str, text: str, metadata: Mapping[str, Any]) -> Passage:
     return passage
 
 
-def read_places(entry: PassageEntry) -> list[Place]:
-    """The places of a passage, at most MAX_PLACES.
+def read_places(entry: PassageEntry, sources: Sequence[str] | None = None) -> list[Place]:
+    """The places of a passage, at most MAX_PLACES; with `sources`, those in these documents, in their order.
 
     If the entry has no locations, as in collections of older versions, a place is only a file. A document whose name is
     not an absolute path is then left out, because it is not a file.
     """
     if not entry.locations_json:
-        return [Place(file=source) for source in sorted(entry.position_by_document) if Path(source).is_absolute()][
-            :MAX_PLACES
-        ]
+        files = sorted(entry.position_by_document) if sources is None else sources
+        return [Place(file=source) for source in files if Path(source).is_absolute()][:MAX_PLACES]
     locations = entry.read_locations()
     places = []
-    for source in sort_sources(locations)[:MAX_PLACES]:
+    for source in (sort_sources(locations) if sources is None else sources)[:MAX_PLACES]:
         if NO_PLACE_KEY in locations[source]:
             continue
         place: dict[str, Any] = {"file": source} | {
