@@ -234,6 +234,30 @@ def test_runs_are_hidden_as_soon_as_a_name_may_no_longer_read_them(
     assert list_ids() == [second, first]
 
 
+def test_a_run_that_follows_another_is_hidden_with_it(
+    tmp_path: Path, serve: Serve, openai_server: OpenAIServer
+) -> None:
+    file = TeamFile(tmp_path / "tokens.json")
+    key = file.add("alice", collections=("towers", "private"))
+    api = serve(token_file=file.path, collections=("private",))
+    runs: list[str] = []
+    for number, collection in enumerate(("private", "towers", "towers")):
+        openai_server.reply("unknown")
+        body = {"question": QUESTION if number == 0 else "And then?", "methods": ["concat"], "collection": collection}
+        follows = {"follows": runs[-1]} if runs else {}
+        asked = httpx.post(f"{api.url}/v1/runs", json=body | follows, headers=make_headers(key), timeout=60)
+        runs.append(asked.json()["id"])
+        read_run(api.url, runs[-1], key=key)
+
+    def show() -> list[int]:
+        paths = [f"/v1/runs/{run}{part}" for run in runs for part in ("", "/calls?method=concat", "/conversation")]
+        return [api.get(path, **make_headers(key)).status_code for path in paths]
+
+    assert set(show()) == {200}
+    file.change("alice", collections=("towers",))
+    assert set(show()) == {404}
+
+
 def test_a_revoked_token_is_refused_at_once_and_the_others_are_not(tmp_path: Path, serve: Serve) -> None:
     file = TeamFile(tmp_path / "tokens.json")
     alice, bob = file.add("alice"), file.add("bob")

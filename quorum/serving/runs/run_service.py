@@ -45,12 +45,12 @@ class RunService:
     async def start(self, request: RunRequest, client: Client, request_id: str) -> SavedRun:
         """Begin a run. Raises `Refusal` for a request that is not allowed, and beyond the limits."""
         self.check_room()
-        history = await self.read_history(request, client)
+        history, earlier = await self.read_history(request, client)
         jobs = {method: await self.make_job(request, method, client, history[method]) for method in request.methods}
         self.check_room()
         try:
             saved_request = copy_without_secrets(request.to_json(), hide_passages=False)
-            saved = self.folder.create(client.id, saved_request, time.time(), describe_reading(client, jobs))
+            saved = self.folder.create(client.id, saved_request, time.time(), describe_reading(client, jobs, earlier))
         except OSError as error:
             message = f"The server cannot save this run ({error.strerror or error}); ask whoever runs it."
             raise Refusal(507, message, "not_saved", "server_error") from None
@@ -155,11 +155,14 @@ class RunService:
         except (OSError, ValueError, KeyError):
             raise Refusal(404, f"The run {saved.id} cannot be read.", "run_not_found") from None
 
-    async def read_history(self, request: RunRequest, client: Client) -> dict[str, list[dict[str, str]]]:
-        """The turns before a follow-up question, as each method is told them: with its own earlier answers, and where
-        it gave none, with another method's. Raises `Refusal` if the run that it follows is missing.
+    async def read_history(
+        self, request: RunRequest, client: Client
+    ) -> tuple[dict[str, list[dict[str, str]]], list[SavedRun]]:
+        """(turns, runs) before a follow-up question. The turns are as each method is told them: with its own earlier
+        answers, and where it gave none, with another method's. Raises `Refusal` if the run that it follows is missing.
         """
         turns: dict[str, list[dict[str, str]]] = {method: [] for method in request.methods}
+        earlier: list[SavedRun] = []
         id_ = request.follows
         for _ in range(MAX_TURNS):
             if not id_:
@@ -171,6 +174,7 @@ class RunService:
                 if id_ == request.follows:
                     raise
                 break  # an earlier question was deleted
+            earlier.append(saved)
             for method, messages in turns.items():
                 turns[method] = [
                     {"role": "user", "content": saved.question},
@@ -178,7 +182,7 @@ class RunService:
                     *messages,
                 ]
             id_ = str(saved.head["request"].get("follows", ""))
-        return turns
+        return turns, earlier
 
     def list_conversation(self, saved: SavedRun, client: Client) -> list[SavedRun]:
         """The runs of a conversation, in the order in which they were asked: the first question, and all that follow
@@ -221,7 +225,7 @@ class RunService:
         if client.token is not None and saved.head["reading"]["where"] != format_where(client.token.where):
             raise Refusal(409, "What you may read has changed since this run; ask its question again.", "conflict")
         self.check_not_asked(saved, method)
-        history = await self.read_history(request, client)
+        history, _ = await self.read_history(request, client)
         job = await self.make_job(request, method, client, history[method])
         if is_offline:
             job = replace(job, context=make_offline_context(job))
@@ -262,12 +266,16 @@ class RunService:
             yield line
 
 
-def describe_reading(client: Client, jobs: Mapping[str, Job]) -> dict[str, Any] | None:
-    """What a run of a named client may read: collections, and the filter of the client's token."""
+def describe_reading(client: Client, jobs: Mapping[str, Job], earlier: Sequence[SavedRun]) -> dict[str, Any] | None:
+    """What a run of a named client may read: collections, and the filter of the client's token. The run also holds what
+    the earlier runs, which it follows, have read.
+    """
     if client.token is None:
         return None
-    collections = sorted({job.served_model.collection for job in jobs.values()})
-    return {"collections": collections, "where": format_where(client.token.where)}
+    collections = {job.served_model.collection for job in jobs.values()}
+    for saved in earlier:
+        collections.update((saved.head.get("reading") or {}).get("collections", ()))
+    return {"collections": sorted(collections), "where": format_where(client.token.where)}
 
 
 def list_answer_turns(answers: Mapping[str, MethodAnswer], method: str) -> list[dict[str, str]]:
