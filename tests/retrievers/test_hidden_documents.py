@@ -15,6 +15,7 @@ from quorum.retrievers.documents import load_documents
 from quorum.retrievers.index import index_documents
 from quorum.retrievers.manage_collections import count_passages_by_document
 from quorum.retrievers.manage_documents import list_documents
+from quorum.serving.documents.documents import MOST_LISTS, DocumentLists
 
 VECTORS: Any = WordVectors(64)
 SHARED = " ".join(f"Desk {number} books the train tickets of all the staff." for number in range(9))
@@ -57,3 +58,13 @@ async def test_the_words_of_a_hidden_document_are_not_shown_for_those_of_a_near_
     assert list_documents("teams", context.store, "team=HR") == []
     assert count_passages_by_document("teams", context.store, "team=HR") == {}
     assert [len(p["places"]) for p in await search("travel", replace(context, where="team=Board"))] == [1]
+
+
+def test_the_lists_of_documents_that_are_asked_for_again_are_kept(tmp_path: Path) -> None:
+    context = index_teams(tmp_path, SHARED, f"{LONG}.")
+    lists = DocumentLists(context)
+    often = lists.list("teams", "team=HR")
+    for number in range(2 * MOST_LISTS):
+        assert [document.passages for document in lists.list("teams", f"salary>={-number}")] == [1]
+        assert lists.list("teams", "team=HR") is often
+    assert len(lists.lists) == MOST_LISTS

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from io import BufferedReader
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from quorum.core.context import Context
@@ -21,11 +22,12 @@ MOST_LISTS = 8  # collections whose documents are remembered until they change
 
 
 class DocumentLists:
-    """The documents of collections, remembered until a collection changes."""
+    """The documents of collections, those that were asked for last, remembered until a collection changes."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
         self.lists: OrderedDict[tuple[str, str, str | None], list[Document]] = OrderedDict()
+        self.lock = Lock()
 
     def locate(self, collection: str) -> str:
         """The store of a collection: the server's, or for the sample perhaps that of all programs. The call blocks."""
@@ -39,12 +41,16 @@ class DocumentLists:
         """The documents of a collection that pass a client's filter. The call blocks."""
         store, text = self.locate(collection), format_where(where)
         key = (collection, open_store(store).fetch_revised_info(collection).revision, text)
-        if key not in self.lists:
+        with self.lock:
+            found = self.lists.get(key)
+        if found is None:
             found = list_documents(collection, store, text)
+        with self.lock:  # another thread may have removed it meanwhile
             self.lists[key] = found
+            self.lists.move_to_end(key)
             while len(self.lists) > MOST_LISTS:
                 self.lists.popitem(last=False)
-        return self.lists[key]
+        return found
 
     def find(self, collection: str, id_: str, where: Where) -> Document:
         """A document that passes a client's filter. Raises `Refusal` (404). The call blocks."""
