@@ -5,7 +5,7 @@ from typing import Any
 
 from quorum.core.context import Context
 from quorum.core.state import Passage
-from quorum.core.where import NothingMatchesError, describe_filter, format_where, matches
+from quorum.core.where import NothingMatchesError, describe_filter, format_where, has_right, matches
 from quorum.retrievers.collection_filters import find_kinds, read_filter
 from quorum.retrievers.where_in_chroma import check_filter, describe_keys
 
@@ -22,9 +22,11 @@ def filter_given(passages: Sequence[Passage], context: Context) -> list[Passage]
     check_filter(read_filter(where), kinds, "the given passages")
     passing = select_given(passages, context)
     if not passing:
+        part = read_filter(where)
+        keys = "" if has_right(part) else f" ({describe_keys(kinds)})"
         raise NothingMatchesError(
-            f"None of the {len(passages)} given passages passes where {describe_filter(read_filter(where))}; widen the "
-            f"filter or leave it out ({describe_keys(kinds)})."
+            f"None of the {len(passages)} given passages passes where {describe_filter(part)}; widen the filter or "
+            f"leave it out{keys}."
         )
     return passing
 

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field, InstanceOf
 
 from quorum.core.errors import SetupError
 from quorum.core.state import Passage
-from quorum.core.where import NothingMatchesError, describe_filter
+from quorum.core.where import NothingMatchesError, describe_filter, has_right
 from quorum.models import get_embedding_name
 from quorum.models.token_embeddings import get_token_encoder
 from quorum.models.vectors import embed_question, embed_question_async
@@ -182,9 +182,11 @@ def find_within(store: str, collection: str, where: str | None) -> frozenset[str
 def refuse_empty(collection: str, store: str, where: str | None = None) -> NoReturn:
     """Raise the `SetupError` for a collection without passages, or without one that passes the filter."""
     if where is not None:
+        part = read_filter(where)
+        keys = "" if has_right(part) else f" ({open_store(store).describe_metadata(collection)})"
         raise NothingMatchesError(
-            f"No passage of the collection {collection!r} passes where {describe_filter(read_filter(where))}; widen "
-            f"the filter or leave it out ({open_store(store).describe_metadata(collection)})."
+            f"No passage of the collection {collection!r} passes where {describe_filter(part)}; widen the filter or "
+            f"leave it out{keys}."
         )
     raise SetupError(
         f"The collection {collection!r} holds no passages with a text; add some, for one of Quorum's own with: quorum "

@@ -49,6 +49,9 @@ EXAMPLES = (
 )
 
 
+RIGHT = "$right"  # in Chroma's form: the filter of somebody's rights
+
+
 class NothingMatchesError(SetupError):
     """No passage passes the filter that is set."""
 
@@ -69,13 +72,29 @@ class Condition:
 
 @dataclass(frozen=True)
 class Group:
-    """Several conditions, of which all ("$and") or at least one ("$or") must hold."""
+    """Several conditions, of which all ("$and") or at least one ("$or") must hold.
+
+    is_right: it says what the asker may read at all (see `make_right`).
+    """
 
     operator: str
     parts: tuple["Filter", ...]
+    is_right: bool = False
 
 
 Filter = Condition | Group
+
+
+def make_right(where: Setting) -> Setting:
+    """The filter of somebody's rights. A filter that holds one may name metadata that no passage has, and its errors do
+    not tell which there are: both would tell of passages that the asker may not read.
+    """
+    return where if is_empty(where) else {RIGHT: [where]}
+
+
+def has_right(part: Filter) -> bool:
+    """Whether a filter holds that of somebody's rights."""
+    return isinstance(part, Group) and (part.is_right or any(map(has_right, part.parts)))
 
 
 def conjoin(first: Setting, second: Setting) -> Setting:
@@ -159,13 +178,13 @@ def read_short_form(match: re.Match[str], text: str) -> Condition:
 
 def parse_entry(key: str, value: Any, where: Any, depth: int) -> Iterable[Filter]:
     """The conditions of one entry of Chroma's form."""
-    if key in ("$and", "$or"):
+    if key in ("$and", "$or", RIGHT):
         if not isinstance(value, list | tuple) or not value:
             refuse(where, f"{key} needs a list of conditions")
         parts = [part for item in value if (part := parse_part(item, where, depth)) is not None]
         if len(parts) < len(value):
             refuse(where, f"{key} holds an empty condition")
-        return [join(key, parts)]
+        return [Group("$and", tuple(parts), is_right=True) if key == RIGHT else join(key, parts)]
     if key.startswith("$") or not key:
         refuse(where, f"there is no operator {key!r} here; join conditions by $and and $or")
     if not isinstance(value, Mapping):
@@ -212,7 +231,7 @@ def format_where(where: Where) -> str | None:
 
 def make_plain_filter(part: Filter) -> Any:
     if isinstance(part, Group):
-        return {part.operator: [make_plain_filter(inner) for inner in part.parts]}
+        return {RIGHT if part.is_right else part.operator: [make_plain_filter(inner) for inner in part.parts]}
     return describe_filter(part) if part.is_untyped else {part.key: {part.operator: part.value}}
 
 
@@ -223,7 +242,9 @@ def describe_filter(part: Filter) -> str:
     'year>=2020 and (team="HR" or draft=false)'
     """
     if isinstance(part, Group):
-        texts = [(describe_filter(inner), isinstance(inner, Group)) for inner in part.parts]
+        if len(part.parts) == 1:
+            return describe_filter(part.parts[0])
+        texts = [(describe_filter(inner), is_long(inner)) for inner in part.parts]
         return f" {part.operator.removeprefix('$')} ".join(f"({text})" if nested else text for text, nested in texts)
     sign = SHORT_SIGNS[part.operator]
     values = part.value if isinstance(part.value, tuple) else (part.value,)
@@ -231,6 +252,11 @@ def describe_filter(part: Filter) -> str:
     if part.operator in LISTS and not part.is_untyped:
         value = f"[{value}]"
     return f"{part.key} {sign} {value}" if sign[0].isalpha() else f"{part.key}{sign}{value}"
+
+
+def is_long(part: Filter) -> bool:
+    """Whether a filter has several conditions."""
+    return isinstance(part, Group) and (len(part.parts) > 1 or is_long(part.parts[0]))
 
 
 def matches(part: Filter, metadata: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from quorum.cascades.written_cascade import is_written_cascade, split_steps
 from quorum.core.context import Context, parse_setting
 from quorum.core.errors import SetupError
 from quorum.core.files import escape_name
-from quorum.core.where import conjoin, parse_where
+from quorum.core.where import conjoin, make_right, parse_where
 from quorum.graphs.catalogue import DEFAULT_METHOD, Method, list_methods
 from quorum.graphs.written import make_written_method
 from quorum.serving.client import Client
@@ -94,7 +94,7 @@ class Permissions:
         token = client.token
         if token is None:
             return self
-        context = replace(self.server_context, where=conjoin(self.server_context.where, token.where))
+        context = replace(self.server_context, where=conjoin(self.server_context.where, make_right(token.where)))
         return replace(self, server_context=context, token_collections=token.collections, token_methods=token.methods)
 
     def list_methods(self) -> dict[str, Method]:

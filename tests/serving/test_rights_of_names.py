@@ -185,6 +185,31 @@ def test_no_request_widens_the_filter_of_a_token(where: Any, team: Team) -> None
         assert [passage["text"] for passage in response.json()["quorum"]["passages"]] != []
 
 
+@pytest.mark.parametrize("where", ["colour=red", "page>=100", "source>=HR"])
+def test_no_error_tells_a_name_with_a_filter_which_metadata_there_are(where: str, team: Team) -> None:
+    body = {"model": "concat", "messages": [{"role": "user", "content": QUESTION}], "quorum": {"where": where}}
+    refused = team.send("POST", "/v1/chat/completions", body, team.alice)
+    assert (refused.status_code, refused.json()["error"]["message"]) == (
+        400,
+        f"No passage of the collection 'towers' passes where source=open.txt and {where}; widen the filter or leave it "
+        "out.",
+    )
+
+
+def test_nothing_passes_a_filter_whose_key_a_collection_lacks(team: Team) -> None:
+    key = team.file.add("dora", where="rank=1")
+    try:
+        response = team.send("GET", "/v1/collections", None, key)
+        assert [(item["state"], item["passages"]) for item in response.json()["data"]] == [("ready", 0)] * 2
+        assert team.send("GET", DOCUMENTS, None, key).json()["data"] == []
+        body = {"model": "concat@towers", "messages": [{"role": "user", "content": QUESTION}]}
+        refused = team.send("POST", "/v1/chat/completions", body, key).json()["error"]["message"]
+        assert refused.startswith("No passage of the collection 'towers' passes where rank=1; ")
+        assert "the keys are" not in refused
+    finally:
+        team.file.revoke("dora")
+
+
 @pytest.mark.parametrize("method", ["post_fusion", "concat>post_fusion", "post_fusion>concat", "nothing"])
 def test_a_name_asks_only_the_methods_of_its_token(method: str, team: Team) -> None:
     response = team.send("POST", "/v1/chat/completions", CHAT | {"model": method}, team.alice)
