@@ -38,6 +38,7 @@ __all__ = [
 # Read at import, because nodes run on an event loop, which must not wait for a disk.
 PROMPTS_FOLDER = Path(__file__).parent
 BUILT_IN = dict(sorted((path.stem, path.read_text(encoding="utf-8").strip()) for path in PROMPTS_FOLDER.glob("*/*.md")))
+FAMILIES = {path.stem: path.parent.name for path in PROMPTS_FOLDER.glob("*/*.md")}  # of Quorum's own prompts, by name
 
 Overrides = str | Mapping[str, str] | None
 

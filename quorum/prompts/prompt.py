@@ -4,16 +4,18 @@ The objects stand in the packages of their families, beside their texts: `quorum
 of quorum/prompts/sure/validity.md.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Generic, Literal, TypeVar, cast
 
+from quorum.core.errors import SetupError
 from quorum.models.embedded.responders import RESPONDERS, Responder
 from quorum.parsing.answers import Parsed
 from quorum.parsing.reply_forms import MOST_LISTED_NUMBERS, ReplyForm, limit_numbers
-from quorum.prompts import BUILT_IN
+from quorum.prompts import BUILT_IN, FAMILIES
 
 T = TypeVar("T")
 NewT = TypeVar("NewT")
@@ -31,8 +33,8 @@ FormMaker = Callable[[Mapping[str, Any]], ReplyForm]
 class Prompt(Generic[T]):
     """The contract of one prompt: how it is answered, and how its replies are read.
 
-    name: the name of its text, quorum/prompts/FAMILY/NAME.md, and of its calls in counts, traces and journals. A user
-    overrides the text under this name (`Context.prompts`).
+    name: the name of its text, quorum/prompts/FAMILY/NAME.md, and of its calls in counts, traces and journals; a prompt
+    of a plugin or notebook has a name of its own. A user overrides the text under this name (`Context.prompts`).
 
     parse: reads a reply in words. Its first parameter is the reply. Of its other parameters, those that are called as
     a variable of the prompt (`question`), `passages` (those that the prompt got) or `count` (how many) are filled in by
@@ -85,7 +87,15 @@ class Prompt(Generic[T]):
     text: str | None = None
 
     def __post_init__(self) -> None:
-        """Make the prompt known by its name: to estimates, to the embedded reader, and its text if it has no file."""
+        """Make the prompt known by its name: to estimates, to the embedded reader, and its text if it has no file.
+
+        Raises `SetupError` if Quorum has a prompt of this name, or for a kind of reply that does not exist.
+        """
+        check_name(self)
+        if self.reply not in REPLY_TOKENS:
+            raise SetupError(
+                f"The prompt {self.name!r} has reply={self.reply!r}; the kinds of replies are: {', '.join(REPLY_TOKENS)}."
+            )
         KNOWN_PROMPTS[self.name] = self
         RESPONDERS[self.name] = self.offline
         if self.text is not None:
@@ -146,3 +156,16 @@ class Prompt(Generic[T]):
         if form and form.property_schema["type"] == "array" and 0 < passage_count <= MOST_LISTED_NUMBERS:
             return limit_numbers(form, passage_count)
         return form
+
+
+def check_name(prompt: Prompt[Any]) -> None:
+    """Raise a `SetupError` if a prompt of another has the name of a built-in one.
+
+    A built-in prompt has no `text`, and is made once, while its family is imported.
+    """
+    family = FAMILIES.get(prompt.name)
+    if family is None:
+        return
+    is_built_in = prompt.text is None and prompt.name not in KNOWN_PROMPTS and f"quorum.prompts.{family}" in sys.modules
+    if not is_built_in:
+        raise SetupError(f"A prompt of Quorum has the name {prompt.name!r}; give yours another name.")

@@ -1,5 +1,7 @@
 """A `Prompt` is all that Quorum needs to know about a prompt, also about one that is no part of Quorum."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from string import Template
 from typing import Any
@@ -53,6 +55,38 @@ async def test_a_prompt_of_ones_own_is_asked_read_counted_and_overridden(title_p
 async def test_a_prompt_with_other_variables_says_which_one_is_missing(title_prompt: Prompt[str]) -> None:
     with pytest.raises(SetupError, match=r"Prompt 'title' uses \$question, which has no value"):
         await ask(title_prompt, Runtime(context=Context()), passages=PASSAGES)  # type: ignore[arg-type]
+
+
+NAMED_AS_A_BUILT_IN_PROMPT = """
+from quorum import SetupError
+from quorum.parsing.answers import Parsed
+from quorum.prompts.prompt import Prompt
+
+try:
+    Prompt("keywords", parse=lambda reply: Parsed(reply, malformed=False), reply="list", offline="-", text={text})
+except SetupError as error:
+    print(error)
+from quorum.prompts.registry import PROMPTS
+print(PROMPTS["keywords"].short_answer, PROMPTS["keywords"].parse.__module__)
+"""
+
+
+@pytest.mark.parametrize("text", ["'Words: $question'", "None"])
+@pytest.mark.parametrize("imports_first", [True, False])
+def test_a_prompt_of_ones_own_cannot_have_the_name_of_a_built_in_one(text: str, imports_first: bool) -> None:
+    program = ("import quorum.prompts.registry\n" * imports_first) + NAMED_AS_A_BUILT_IN_PROMPT.format(text=text)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "A prompt of Quorum has the name 'keywords'; give yours another name.",
+        f"{PROMPTS['keywords'].short_answer} {PROMPTS['keywords'].parse.__module__}",
+    ]
+
+
+def test_a_kind_of_reply_that_does_not_exist_is_refused() -> None:
+    kind: Any = "lst"
+    with pytest.raises(SetupError, match="has reply='lst'; the kinds of replies are: word, short, sentence, list, long"):
+        Prompt("title", parse=parse_title, reply=kind, offline="-", text="$question")
+    assert "title" not in PROMPTS
 
 
 def test_a_copy_that_is_read_otherwise_does_not_replace_the_prompt(title_prompt: Prompt[str]) -> None:
