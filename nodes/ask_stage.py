@@ -64,8 +64,6 @@ def make_stage_node(
             checked_types.add(context.answer_type)
         if number == 0:
             await check_documents_of_later_stages(state, cascade, graphs, get_context(runtime))
-        if state.get("given_passages") is not None:
-            context = replace(context, where=None)  # the node `begin` has filtered them
         run_id = state.get("cascade_run_id") or uuid4().hex
         token = CASCADE_CACHE.set(get_cache(run_id, number))
         try:

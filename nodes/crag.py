@@ -59,8 +59,8 @@ async def write_keywords(state: State, runtime: Runtime[Context]) -> State:
 async def search_again(state: State, runtime: Runtime[Context]) -> State:
     """search_text, passages, action -> passages (at most k new ones; if ambiguous, after the first ones), retrieved.
 
-    If an incorrect search is not followed by a better one, because nothing new is found, the first passages stay, and
-    the action becomes "nothing new".
+    A passage that the context filter left out is not new. If an incorrect search is not followed by a better one,
+    because nothing new is found, the first passages stay, and the action becomes "nothing new".
     """
     context, first = get_context(runtime), state["passages"]
     query = state.get("search_text") or state["question"]
@@ -68,8 +68,9 @@ async def search_again(state: State, runtime: Runtime[Context]) -> State:
     if context.second_retriever is not None:
         wider, given = replace(wider, retriever=context.second_retriever), None
     found = await retrievers.search(query, wider, given)
-    new = list_new(found, first)[: context.k]
-    retrieved = list(dict.fromkeys([*(state.get("retrieved") or []), *(p["id"] for p in (*first, *new))]))
+    known = dict.fromkeys([*(state.get("retrieved") or []), *(passage["id"] for passage in first)])
+    new = [passage for passage in found if passage["id"] not in known][: context.k]
+    retrieved = [*known, *(passage["id"] for passage in new)]
     if state["action"] == "ambiguous":
         return {"passages": [*first, *new], "retrieved": retrieved}
     return {"passages": new, "retrieved": retrieved} if new else {"action": "nothing new"}
@@ -100,9 +101,3 @@ def check_settings(context: Context) -> None:
     get_limits(context)
     if context.second_retriever is not None:
         retrievers.find_retriever(context.second_retriever)
-
-
-def list_new(found: list[Passage], known: list[Passage]) -> list[Passage]:
-    """The passages whose ids are not among the known ones."""
-    known_ids = {passage["id"] for passage in known}
-    return [passage for passage in found if passage["id"] not in known_ids]

@@ -16,6 +16,7 @@ from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.crag import keep_best_strips
 
+PYTHON = "Python (programming language)"  # a title of the sample collection
 WORSE_FIRST = [PASSAGES[1], PASSAGES[3], PASSAGES[0], PASSAGES[2], PASSAGES[4]]  # the answer is in the third and fourth
 
 
@@ -177,6 +178,47 @@ async def test_a_second_retriever_searches_although_passages_are_given(
     result = await ask(model, WORSE_FIRST[:2], second_retriever="bm25", store=str(tmp_path / "store"))
     assert (result["action"], len(result["retrieved"] or [])) == ("incorrect", 4)
     assert "Python (programming language)" in {passage["title"] for passage in result["passages"]}
+
+
+@pytest.mark.parametrize("method", ["crag", "concat>crag"])
+async def test_a_second_retriever_searches_only_what_passes_the_filter(
+    method: str, tmp_path: Path, copy_sample_vectors: Callable[[Path], None]
+) -> None:
+    copy_sample_vectors(tmp_path / "store")
+    given = [Passage(id="g", title=PYTHON, text="The tower of Vell was built later.")]
+    model = script("No", keywords="Python language Guido van Rossum Zen of Python").on("answer", lambda _: "unknown")
+    context = Context(
+        model=model,
+        evaluator="llm",
+        k=3,
+        journal="off",
+        second_retriever="bm25",
+        store=str(tmp_path / "store"),
+        where={"title": PYTHON},
+    )
+    result = await answer(QUESTION, method, context, given=given)
+    assert (result["action"], {passage["title"] for passage in result["passages"]}) == ("incorrect", {PYTHON})
+
+
+async def test_a_second_search_does_not_bring_back_what_the_context_filter_left_out() -> None:
+    """Of the first passages only the third is kept by the filter; the second search finds the others again."""
+    given = [*WORSE_FIRST[:2], PASSAGES[0]]
+    result = await ask(script("No", keywords="tower"), given, context_filter="llm", k=3)
+    assert (result["action"], list_ids(result)) == ("nothing new", "p1")
+
+
+async def test_where_the_filter_leaves_nothing_and_nothing_new_is_found_the_answer_is_that_of_concat() -> None:
+    results, prompts = [], []
+    for method in ("crag", "concat"):
+        model = script(keywords="tower").on("filter_sentences", lambda _: "None")
+        context = Context(model=model, context_filter="llm", evaluator="llm", k=3, journal="off")
+        results.append(await answer(QUESTION, method, context, given=PASSAGES[:3]))
+        prompts.append(model.history[-1].text)
+    crag, concat = results
+    assert crag["action"] == "nothing new"
+    for key in ("answer", "unknown", "passages", "retrieved", "evidence"):
+        assert crag[key] == concat[key]  # type: ignore[literal-required]
+    assert prompts[0] == prompts[1]
 
 
 async def test_an_unknown_second_retriever_is_refused_before_a_call() -> None:
