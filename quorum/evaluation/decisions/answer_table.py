@@ -23,6 +23,7 @@ from quorum.prompts.registry import find_prompt
 Unit = Literal["tokens", "calls", "dollars"]
 COST_UNITS: tuple[Unit, ...] = ("tokens", "calls", "dollars")
 Call = tuple[str, int, int, str]  # prompt, tokens in, tokens out, reply
+NO_CALL = "no call of a chat model: "  # begins what stands for the reply
 WEIGHTED_METHODS = ("rerank", "replug")  # their votes have weights, and only votes without weights can be certified
 
 
@@ -91,7 +92,7 @@ def read_calls_and_certificates(
                     calls[name, id_] = Counter(
                         (call["name"], call["input_tokens"] + 0, call["output_tokens"] + 0, call["reply"])
                         for call in detail["calls"]
-                    )
+                    ) + count_uncalled_work(name, detail)
                     votes = detail.get("votes") or []
                     certificates[name, id_] = method not in WEIGHTED_METHODS and (certify_votes(votes) or 0) >= 1
                 except (KeyError, TypeError, AttributeError):
@@ -100,6 +101,27 @@ def read_calls_and_certificates(
                         f"question {id_!r}; remove the line."
                     ) from None
     return calls, certificates
+
+
+def count_uncalled_work(method: str, detail: Mapping[str, Any]) -> Counter[Call]:
+    """What the answer's usage counts beyond its calls: no chat model is called when a context filter scores sentences,
+    or a reranker passages. No other method shares this work.
+    """
+    work: Counter[Call] = Counter()
+    usage = detail.get("usage") or {}
+    if sum(counts["calls"] for counts in usage.values()) <= len(detail["calls"]):
+        return work
+    for prompt, counts in usage.items():
+        calls = [call for call in detail["calls"] if call["name"].split(":")[0] == prompt]
+        missing_calls = counts["calls"] - len(calls)
+        if missing_calls > 0:
+            input_tokens, output_tokens = (
+                max(0, counts[kind] - sum(call[kind] for call in calls)) for kind in ("input_tokens", "output_tokens")
+            )
+            reply = f"{NO_CALL}{method}"  # stands in no other method's calls
+            work[prompt, 0, 0, reply] += missing_calls - 1
+            work[prompt, input_tokens, output_tokens, reply] += 1
+    return work
 
 
 def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Prices) -> Mapping[str, Price]:
@@ -127,12 +149,16 @@ def find_prices(results: RecordedResults, method: str, unit: Unit, prices: Price
 
 
 def price_call(call: Call, unit: Unit, prices: Mapping[str, Price]) -> float:
-    """The cost of one call. A context filter's calls are priced like calls of the method's model."""
-    name, input_tokens, output_tokens, _ = call
+    """The cost of one call. A context filter's calls are priced like calls of the method's model; the work of a model
+    in this process costs no dollars.
+    """
+    name, input_tokens, output_tokens, reply = call
     if unit == "calls":
         return 1.0
     if unit == "tokens":
         return float(input_tokens + output_tokens)
+    if reply.startswith(NO_CALL):
+        return 0.0
     prompt = find_prompt(name.split(":")[0])
     is_verifier = "verifier" in prices and prompt is not None and prompt.model == "verifier"
     role = "verifier" if is_verifier else "model"

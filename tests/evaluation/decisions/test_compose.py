@@ -50,6 +50,22 @@ def test_calls_that_methods_share_are_paid_once(results: Path) -> None:
     assert np.allclose(tokens.cost, 102 * table.cost)  # write_results: each call has 100 input and 2 output tokens
 
 
+@pytest.mark.parametrize("context_filter", ["embedded", "llm"])
+def test_the_work_of_a_context_filter_is_counted(quorum: Quorum, tmp_path: Path, context_filter: str) -> None:
+    """A filter that scores sentences calls no chat model, and the summary counts its tokens, too."""
+    passages = [{"id": "a", "title": "Vell", "text": "The tower of Vell was built in 1931. It is tall."}]
+    line = {"question": "When was the tower of Vell built?", "answers": ["1931"], "passages": passages}
+    (tmp_path / "one.jsonl").write_text(json.dumps(line))
+    arguments = ["given", str(tmp_path / "one.jsonl"), "--methods", "concat,filco", "--models", "embedded"]
+    run = quorum("compare", *arguments, "--set", f"context_filter={context_filter}", "--out", str(tmp_path / "out"))
+    assert run.code == 0, run.err
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text())
+    for unit, keys in (("tokens", ("input_tokens", "output_tokens")), ("calls", ("calls",))):
+        table = make_answer_table(read_results(tmp_path / "out"), unit)  # type: ignore[arg-type]
+        for method, cost in zip(table.methods, table.cost[:, 0], strict=True):
+            assert cost == sum(summary[method][key] for key in keys)
+
+
 def test_the_command_writes_a_cascade_that_can_be_used_as_a_method(quorum: Quorum, results: Path) -> None:
     run = quorum("compose", str(results), "--lose-at-most", "0.08", "--cost", "calls")
     assert run.code == 0
