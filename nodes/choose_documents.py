@@ -1,6 +1,6 @@
 """Chooses which passages of the found documents are read, and which are left out first."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from quorum.core.state import Passage
 from quorum.documents.document_names import DocumentName
@@ -19,21 +19,21 @@ def choose_passages(found: Sequence[Passage], documents: Documents, budget: int)
     any case. found: best first; budget: tokens.
     """
     members_of = list_found_documents(found, documents)
-    chosen: dict[str, Passage] = {}
+    chosen: dict[str, tuple[DocumentName, Passage]] = {}  # by id; documents may share a passage, which is read once
     left = budget
-    for best, members in members_of.values():
+    for name, (best, members) in members_of.items():
         new = [passage for passage in members if passage["id"] not in chosen]
         left -= HEADER_TOKENS + estimate_tokens(describe_document(members))
         size = sum(map(count_tokens, new))
         if size > left:
             run = cut_run(members, best["id"], left)
             if not chosen or sum(map(count_tokens, run)) <= left:
-                chosen |= {passage["id"]: passage for passage in run}
+                chosen |= {p["id"]: (name, p) for p in run if p["id"] not in chosen}
             break
-        chosen |= {passage["id"]: passage for passage in new}
+        chosen |= {passage["id"]: (name, passage) for passage in new}
         left -= size
     everything = {passage["id"] for _, members in members_of.values() for passage in members}
-    return sort_passages(chosen, members_of, documents, found), len(everything) - len(chosen)
+    return sort_passages(chosen.values(), members_of, documents, found), len(everything) - len(chosen)
 
 
 def list_found_documents(
@@ -51,17 +51,26 @@ def list_found_documents(
 
 
 def sort_passages(
-    chosen: Mapping[str, Passage],
+    chosen: Iterable[tuple[DocumentName, Passage]],
     members_of: Mapping[DocumentName, tuple[Passage, Sequence[Passage]]],
     documents: Documents,
     found: Sequence[Passage],
 ) -> list[Passage]:
-    """The chosen passages by document and position, each once; those that were found keep their scores."""
+    """The chosen passages by document and position; those that were found keep their scores. chosen: each with the
+    document for which it was chosen.
+    """
     last = len(documents.order)
-    names = sorted(members_of, key=lambda name: documents.order.get(name, last))
     scores = {passage["id"]: get_scores(passage) for passage in found}
-    in_order = {p["id"]: chosen[p["id"]] for name in names for p in members_of[name][1] if p["id"] in chosen}
-    return [{**passage, **scores.get(id_, {})} for id_, passage in in_order.items()]  # type: ignore[typeddict-item]
+    chosen_of: dict[DocumentName, dict[str, Passage]] = {}
+    for name, passage in chosen:
+        chosen_of.setdefault(name, {})[passage["id"]] = passage
+    in_order = [
+        chosen_of[name][member["id"]]
+        for name in sorted(chosen_of, key=lambda name: documents.order.get(name, last))
+        for member in members_of[name][1]
+        if member["id"] in chosen_of[name]
+    ]
+    return [{**passage, **scores.get(passage["id"], {})} for passage in in_order]  # type: ignore[typeddict-item]
 
 
 def get_scores(passage: Passage) -> dict[str, float]:

@@ -4,6 +4,7 @@ shows them, and what is refused before a call is paid for.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,9 +26,11 @@ from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import Passage, State
 from quorum.graphs import METHODS, answer, answer_sync
 from quorum.models.scripted import ScriptedModel
+from quorum.nodes.choose_documents import choose_passages
 from quorum.nodes.document_budget import RESERVE, count_prompt_tokens
 from quorum.nodes.documents import documents_answer
 from quorum.prompts.documents import format_documents, format_numbered_documents
+from quorum.retrievers.documents import count_tokens, load_documents
 from quorum.retrievers.index import index_documents
 
 VECTORS: Any = WordVectors(64)
@@ -297,3 +300,23 @@ def test_a_document_is_named_once_and_its_texts_follow() -> None:
     )
     assert format_numbered_documents(passages[2:]) == "Document 1: Guide\n\n[1] [9] Third.\n\nDocument 2\n\n[2] Fourth."
     assert format_documents([]) == "(none)"
+
+
+async def test_of_two_documents_that_share_passages_the_chosen_one_is_read_in_its_order(tmp_path: Path) -> None:
+    """v1 comes first, and does not fit any more; v2 begins with the section in which the two differ."""
+    parts = "\n\n".join(f"## Part {n}\n\nValve {n} of hall {n} is opened by day. {FILLER}" for n in range(4))
+    editions = {
+        "v1": f"{parts}\n\n## Keeper\n\nTom Reed.",
+        "v2": f"## Keeper\n\nAnn Crane keeps hall three.\n\n{parts}",
+    }
+    for name, text in editions.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "manual.md").write_text(f"# Manual\n\n{text}")
+    index_documents([tmp_path], collection="manuals", store=str(tmp_path / "store"), embeddings=VECTORS, words=20)
+    documents = await load_documents(Context(store=str(tmp_path / "store"), collection="manuals", embeddings=VECTORS))
+    found = [next(p for p in documents.passages if text in p["text"]) for text in ("Ann Crane", "Valve 0")]
+    chosen, left_out = choose_passages(found, documents, sum(map(count_tokens, documents.passages)) // 2)
+    second = [passage["id"] for passage in documents.by_name[list(documents.by_name)[1]]]
+    assert 1 < len(chosen) < len(second)
+    assert [passage["id"] for passage in chosen] == second[: len(chosen)]
+    assert left_out > 0
