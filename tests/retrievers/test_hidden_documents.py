@@ -8,7 +8,7 @@ import pytest
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
-from quorum.core.where import NothingMatchesError
+from quorum.core.where import NothingMatchesError, make_right
 from quorum.retrievers import search
 from quorum.retrievers.collections import list_passages
 from quorum.retrievers.documents import load_documents
@@ -68,3 +68,13 @@ def test_the_lists_of_documents_that_are_asked_for_again_are_kept(tmp_path: Path
         assert [document.passages for document in lists.list("teams", f"salary>={-number}")] == [1]
         assert lists.list("teams", "team=HR") is often
     assert len(lists.lists) == MOST_LISTS
+
+
+async def test_an_agent_reads_no_passage_by_its_id_that_does_not_pass(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="the extra [mcp] is not installed")
+    from quorum.serving.mcp_server import fetch_passages
+
+    context = index_teams(tmp_path, f"{LONG}.", f"{LONG} (Walrus).")
+    [hidden] = await search("travel", replace(context, where="team=Board"))
+    for where, count in (("team=HR", 0), (make_right("rank=1"), 0), (make_right("team=Board"), 1)):
+        assert len(fetch_passages(replace(context, where=where), "teams", [hidden["id"]])) == count
