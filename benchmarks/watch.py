@@ -7,7 +7,7 @@ often and more often wrong. At most 5% of the runs
 may alarm (and 2 standard errors more, because the runs are few). Delays: 500 good answers, then worse ones; also in
 weeks, where a judge flags answers that are sampled more often. Confirmations: answers of which a given share is wrong.
 Judge's labels: a judge that finds 80% of the wrong answers and calls 5% of the right ones wrong; then the system, the
-judge, or both change. Where only the judge changed, no run may say that the system did.
+judge, or both change. Where only the judge changed, no run should say that the system did.
 """
 
 import argparse
@@ -131,23 +131,25 @@ def count_weeks(random: np.random.Generator, found: float, false: float, change:
     return last - change
 
 
-# name: (share wrong after the change, share of the right answers that the judge then calls wrong)
-CHANGES = {
+JUDGED_LIMIT, FOUND, FALSE, ANCHORS, JUDGED_LABELS = 0.1, 0.8, 0.05, 300, 1500
+HARSH = 100  # labels for which a judge is harsh that then judges as before
+# name: (share wrong after the change, share of the right answers that the judge then calls wrong[, and after HARSH])
+CHANGES: dict[str, tuple[float, ...]] = {
     "nothing": (0.03, 0.05),
     "the judge alone, 5% false -> 10%": (0.03, 0.1),
     "the judge alone, 5% false -> 20%": (0.03, 0.2),
+    "the judge harsh, then as before": (0.03, 0.4, FALSE),
     "the system, 3% wrong -> 15%": (0.15, 0.05),
     "the system, 3% wrong -> 25%": (0.25, 0.05),
     "the system, 3% wrong -> 40%": (0.4, 0.05),
     "both, 25% wrong and 15% false": (0.25, 0.15),
 }
-JUDGED_LIMIT, FOUND, FALSE, ANCHORS, JUDGED_LABELS = 0.1, 0.8, 0.05, 300, 1500
 
 
 def show_judged(random: np.random.Generator, runs: int) -> None:
     print(f"\nA judge's labels, wrong <= {JUDGED_LIMIT:g}, {ANCHORS} anchors ({runs} runs each): changes, verdicts")
-    for name, (wrong, false) in CHANGES.items():
-        found = [judge_run(random, wrong, false) for _ in range(runs)]
+    for name, change in CHANGES.items():
+        found = [judge_run(random, *change) for _ in range(runs)]
         system = [delay for delay, _ in found if delay is not None]
         judge = sum(delay is None and alarmed for delay, alarmed in found)
         delay = f", median after {np.median(system):.0f} labels" if system else ""
@@ -155,22 +157,32 @@ def show_judged(random: np.random.Generator, runs: int) -> None:
               f"{runs - len(system) - judge:3}{delay}")  # fmt: skip
 
 
-def judge_run(random: np.random.Generator, wrong: float, false: float) -> tuple[int | None, bool]:
-    """(after how many labels the alarm stands, or None; whether there was an alarm). The change comes after GOOD."""
+def judge_run(
+    random: np.random.Generator, wrong: float, false: float, later: float | None = None
+) -> tuple[int | None, bool]:
+    """(after how many labels the alarm stands, or None; whether there was an alarm). The change comes after GOOD.
+    later: which share of the right answers the judge calls wrong when it has been harsh for HARSH labels.
+    """
     count = GOOD + JUDGED_LABELS
     is_late = np.arange(count) >= GOOD
     is_wrong = random.random(count) < np.where(is_late, wrong, 0.03)
-    z = (random.random(count) < np.where(is_wrong, FOUND, np.where(is_late, false, FALSE))).astype(float)
+    later = false if later is None else later
+    is_last = np.arange(count) >= GOOD + HARSH
+    calls = np.where(is_last, later, np.where(is_late, false, FALSE))
+    z = (random.random(count) < np.where(is_wrong, FOUND, calls)).astype(float)
     anchor_wrong, chance = random.random(ANCHORS) < 0.03, random.random(ANCHORS)
     before = chance < np.where(anchor_wrong, FOUND, FALSE)
     after = chance < np.where(anchor_wrong, FOUND, false)
+    at_last = chance < np.where(anchor_wrong, FOUND, later)
     capital = compute_alarm_capital(z, JUDGED_LIMIT, mark_starts(count))
     reached = np.flatnonzero(capital >= 2 * ALARM)
     if not reached.size:
         return None, False
+    highest = 0.0
     for check, end in enumerate(range(int(reached[0]) + 1, count + 1, LABELS_BETWEEN_CHECKS), 1):
-        now = after if end > GOOD else before
-        limit = JUDGED_LIMIT + bound_rise(now.astype(float) - before, check)
+        now = before if end <= GOOD else after if end <= GOOD + HARSH else at_last
+        highest = max(highest, bound_rise(now.astype(float) - before, check))
+        limit = JUDGED_LIMIT + highest
         if limit < 1 and compute_alarm_capital(z[:end], limit, mark_starts(end)).max() >= 2 * ALARM:
             return end - GOOD, True
     return None, True

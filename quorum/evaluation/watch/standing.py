@@ -159,16 +159,19 @@ class Alarm:
 
 def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: float, done: int) -> Alarm:
     """What is left of an alarm by a judge's labels. It stands if the capital reaches the same height against a limit
-    that is higher by what the judge's verdicts on the anchors may have risen. done: how many labels there are.
+    that is higher by the most that the judge's verdicts on the anchors may have risen in any check so far: the labels of
+    a time when it was harsher stay, also if it is as before now. done: how many labels there are.
     """
     if alarm.answer is None:
         return alarm
     checks = list_checks(folder)
-    shift, checked_labels = None, -LABELS_BETWEEN_CHECKS
+    shift, highest, checked_labels = None, 0.0, -LABELS_BETWEEN_CHECKS
     for check in checks[1:]:
         bets = make_bets(read_sampled(folder, check.label_lines))  # later labels may be those of another judge
-        shift = compute_shift(checks[0], check)
-        limit = promise.limit + shift.bound
+        now = compute_shift(checks[0], check)
+        if now.bound >= highest:  # the sentence speaks of the check that explains most
+            shift, highest = now, now.bound
+        limit = promise.limit + highest
         reached = find_first(bets.compute_capital(limit) >= alarm_at) if limit < 1 else None
         if reached is not None:
             return Alarm(reached, shift)

@@ -76,6 +76,16 @@ def test_if_the_judge_alone_changed_the_system_is_not_blamed(folder: WatchFolder
     assert compute_standing(folder).must_check
 
 
+def test_a_judge_that_was_harsh_and_is_as_before_explains_the_alarm_still(folder: WatchFolder) -> None:
+    add_labels(folder, 200, 0.05)
+    add_labels(folder, 150, 0.5)
+    assert ask_anchors(folder, 0.6).state == "judge changed"
+    add_labels(folder, 50, 0.05)
+    standing = ask_anchors(folder, 0.0)  # the labels of the time when it was harsh still raise the capital
+    assert (standing.state, standing.exit_code) == ("judge changed", 3)
+    assert "it calls +" in describe_standing(standing)[0]
+
+
 def test_a_reset_keeps_new_anchors_and_too_few_verdicts_are_no_check(folder: WatchFolder) -> None:
     with pytest.raises(CallError, match="gave no verdict on 31 of 300 anchors"):
         write_check(folder, {str(i): None if i < 31 else 0.0 for i in range(COUNT)})
