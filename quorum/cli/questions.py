@@ -151,9 +151,18 @@ def take_from_log(promise: str, corpus: str | None, out: Path, store: str | None
         f"{out}: {format_count(written.added, 'question')} added, of "
         f"{format_count(written.conversations, 'conversation')}; it holds {written.total:,}."
     )
+    if written.updated:
+        typer.echo(f"{format_count(written.updated, 'earlier question')} changed by a newer label.")
+    if not written.open:
+        typer.echo(
+            f"{written.labelled:,} of them have the answer that a person called right, and all have answers: they are "
+            "kept."
+        )
+        return
     typer.echo(
-        f"{written.labelled:,} of the added ones have the answer that a person called right; to the others give "
-        '"answers", and set "keep": true.'
+        f"{written.labelled:,} of them have the answer that a person called right, {written.open:,} have none. NONE OF "
+        'THE FORMER IS KEPT YET ("keep": false): on these alone, the method that was served would always be right. '
+        'Give the others "answers" and "keep": true (without answers, "unknown" is right), then run this command again.'
     )
 
 

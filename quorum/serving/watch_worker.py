@@ -19,7 +19,7 @@ from quorum.evaluation.watch.anchors import (
     write_check,
 )
 from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder, list_folders
-from quorum.evaluation.watch.labelling import describe_judge, label_answer, label_equal_answers
+from quorum.evaluation.watch.labelling import label_answer, label_equal_answers, name_judge
 from quorum.evaluation.watch.promise import EQUAL, Promise
 from quorum.evaluation.watch.sampled import SampledAnswer, read_sampled
 from quorum.evaluation.watch.sampling import Sampler, describe_answer, format_time
@@ -152,7 +152,7 @@ class WatchWorker:
             return
         completed = SampledAnswer(sampled.line, rival_line, None)
         verdicts = [bool(item) for item in right]
-        label = label_answer(watched.promise, completed, verdicts, f"judge {describe_judge(watched.promise)}")
+        label = label_answer(watched.promise, completed, verdicts, name_judge(watched.promise))
         await asyncio.to_thread(watched.folder.append, LABELS, label)
         if await asyncio.to_thread(self.must_check, watched.folder):
             await self.check_anchors(watched)

@@ -1,7 +1,8 @@
 """Which answers of a watched promise a person labels, and the lines that are written of the labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.shown.label_task import LabelTask, make_task
@@ -9,6 +10,8 @@ from quorum.evaluation.watch.folder import LABELS, WatchFolder
 from quorum.evaluation.watch.promise import EQUAL, Promise
 from quorum.evaluation.watch.sampled import SampledAnswer, read_sampled
 from quorum.evaluation.watch.sampling import format_time
+
+JUDGE = "judge "  # a label by a judge names the judge after this
 
 
 def check_labels_of_people(promise: Promise) -> None:
@@ -24,6 +27,15 @@ def describe_judge(promise: Promise) -> str:
     """The name of the model that judges."""
     judge = (promise.judge or {}).get("judge")
     return str(judge.get("model") if isinstance(judge, dict) else judge)
+
+
+def name_judge(promise: Promise) -> str:
+    """Who labels, where a judge does."""
+    return f"{JUDGE}{describe_judge(promise)}"
+
+
+def is_by_judge(label: Mapping[str, Any]) -> bool:
+    return str(label.get("who", "")).startswith(JUDGE)
 
 
 def list_waiting(folder: WatchFolder) -> list[SampledAnswer]:

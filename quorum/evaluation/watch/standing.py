@@ -159,8 +159,8 @@ class Alarm:
 
 def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: float, done: int) -> Alarm:
     """What is left of an alarm by a judge's labels. It stands if the capital reaches the same height against a limit
-    that is higher by the most that the judge's verdicts on the anchors may have risen in any check so far: the labels of
-    a time when it was harsher stay, also if it is as before now. done: how many labels there are.
+    that is higher by the most that the judge's verdicts on the anchors may have risen in any check so far: the labels
+    of a time when it was harsher stay, also if it is as before now. done: how many labels there are.
     """
     if alarm.answer is None:
         return alarm

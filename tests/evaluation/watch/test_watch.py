@@ -13,7 +13,7 @@ from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.evaluation.watch.describe_standing import describe_standing
 from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, find_folder
-from quorum.evaluation.watch.labelling import list_tasks, list_waiting, save_label
+from quorum.evaluation.watch.labelling import label_answer, list_tasks, list_waiting, save_label
 from quorum.evaluation.watch.promise import Promise, read_promise
 from quorum.evaluation.watch.sampling import Sampler
 from quorum.evaluation.watch.standing import compute_standing, mark_block_starts, reset
@@ -223,17 +223,30 @@ def test_sampled_questions_become_a_file_to_label_grouped_by_conversation(
     save_label(folder, list_tasks(folder)[0], [True], "Bo")
     run = quorum("questions", "--from-log", "support", "--out", "asked.jsonl")
     assert run.code == 0
-    assert "asked.jsonl: 3 questions added, of 2 conversations; it holds 3.\n1 of the added ones have" in run.out
+    assert "asked.jsonl: 3 questions added, of 2 conversations; it holds 3.\n1 of them have" in run.out
     lines = [json.loads(line) for line in Path("asked.jsonl").read_text().splitlines()]
     assert [(line["question"], line["keep"], line["answers"]) for line in lines] == [
-        ("Who?", True, ["Ada"]),
+        ("Who?", False, ["Ada"]),
         ("And where?", False, []),
         ("When?", False, []),
     ]
     conversations = [line["meta"]["conversation"] for line in lines]
     assert conversations[0] == conversations[1] != conversations[2]
     assert conversations[0] != "a"  # what was said cannot be read from it
-    assert [record["id"] for record in read_questions(Path("asked.jsonl"))] == [lines[0]["id"]]
+    assert "NONE OF THE FORMER IS KEPT YET" in run.out  # on them alone, the served method would always be right
+    assert not list(read_questions(Path("asked.jsonl")))
+    tasks = {task.question: task for task in list_tasks(folder)}
+    save_label(folder, tasks["And where?"], [True], "Bo")
+    judged = label_answer(PROMISE, list_waiting(folder)[0], [True], "judge strict")
+    folder.append(LABELS, judged)  # a judge's verdict makes no accepted answer
+    run = quorum("questions", "--from-log", "support", "--out", "asked.jsonl")
+    assert "1 earlier question changed by a newer label.\n2 of them have" in run.out
+    lines = [json.loads(line) for line in Path("asked.jsonl").read_text().splitlines()]
+    assert [line["answers"] for line in lines] == [["Ada"], ["Ada"], []]
+    lines[2] |= {"answers": ["in 1843"], "keep": True}
+    Path("asked.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "all have answers: they are kept" in quorum("questions", "--from-log", "support", "--out", "asked.jsonl").out
+    assert [record["id"] for record in read_questions(Path("asked.jsonl"))] == [line["id"] for line in lines]
     sampler.observe("Why?", {"answer": "so"})
     assert (
         "1 question added, of 1 conversation; it holds 4"
