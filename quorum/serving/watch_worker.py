@@ -147,7 +147,7 @@ class WatchWorker:
                 return
         if not watched.promise.judge_labels:
             return
-        right = [await self.ask_judge(str(sampled.line["question"]), item) for item in answers]
+        right = [await self.judge_answer(str(sampled.line["question"]), item) for item in answers]
         if None in right:
             return
         completed = SampledAnswer(sampled.line, rival_line, None)
@@ -184,7 +184,7 @@ class WatchWorker:
             answers = anchor["answers"]
             if is_equal(answers):
                 return EQUAL
-            right = [await self.ask_judge(anchor["question"], item) for item in answers]
+            right = [await self.judge_answer(anchor["question"], item) for item in answers]
             if None in right:
                 return None
             unknown = [bool(item["unknown"]) for item in answers]
@@ -196,6 +196,12 @@ class WatchWorker:
         watched.pause = LABELS_BETWEEN_CHECKS
         await asyncio.to_thread(write_check, watched.folder, verdicts)
         watched.pause = 0
+
+    async def judge_answer(self, question: str, kept: Mapping[str, Any]) -> bool | None:
+        """Whether an answer is right, where the judge labels. An unknown one is not, as in the certificates, and the
+        judge is not asked: it may well call it correct.
+        """
+        return False if kept["unknown"] else await self.ask_judge(question, kept)
 
     async def ask_judge(self, question: str, kept: Mapping[str, Any]) -> bool | None:
         """The judge's verdict; None without one."""

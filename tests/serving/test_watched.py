@@ -183,6 +183,22 @@ def test_a_judge_labels_and_is_told_from_the_system_by_its_anchors(
         list_tasks(folder)
 
 
+def test_an_unknown_answer_is_not_right_and_no_judge_is_asked(
+    serve: Serve, openai_server: OpenAIServer, store: Path
+) -> None:
+    openai_server.reply(lambda request: "correct" if is_judged(request) else "unknown")
+    options = WatchOptions(("unknowing=concat",), 0.9, label_share=1.0, labels="judge", judge="openai:other", anchors=1)
+    api = serve(store=str(store), watch=options)
+    folder = WatchFolder(store / "watch" / "unknowing")
+    api.ask()
+    wait_until(lambda: len(list_checks(folder)) == 1)
+    assert list(list_checks(folder)[0].z.values()) == [1.0]
+    api.ask()
+    wait_until(lambda: folder.size(LABELS) > 0)
+    assert [line["z"] for line in folder.read(LABELS)] == [1.0]
+    assert not any(is_judged(request) for request in openai_server.chats())
+
+
 def test_the_judge_says_which_answers_are_sampled_as_doubtful(
     serve: Serve, openai_server: OpenAIServer, store: Path
 ) -> None:

@@ -113,12 +113,14 @@ def list_folders(store: str) -> list[WatchFolder]:
 
 
 def find_folder(name: str, store: str) -> WatchFolder:
-    """The folder of a promise, by its name or by the file of its calibration. Raises `SetupError` if there is none."""
-    names = {name, Path(name).stem}
+    """The folder of a promise, by its name or else by the file of its calibration. Raises `SetupError` if there is
+    none.
+    """
     folders = list_folders(store)
-    for folder in folders:
-        if folder.name in names:
-            return folder
+    by_name = {folder.name: folder for folder in folders}
+    folder = by_name.get(name) or by_name.get(Path(name).stem)
+    if folder is not None:
+        return folder
     known = ", ".join(folder.name for folder in folders)
     hint = f"the promises watched here are: {known}." if known else "begin with: quorum serve --watch FILE."
     raise SetupError(f"No promise {name!r} is watched in the store {store}; {hint}")

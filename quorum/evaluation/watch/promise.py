@@ -51,7 +51,8 @@ class Promise:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Promise":
-        return cls(**{item.name: value[item.name] for item in fields(cls)})
+        """A field that the version that wrote it did not know has its default."""
+        return cls(**{item.name: value[item.name] for item in fields(cls) if item.name in value})
 
     @property
     def sentence(self) -> str:
@@ -74,7 +75,8 @@ class Promise:
 
     def compute_z(self, right: Sequence[bool], unknown: Sequence[bool]) -> float:
         """By how much an answer breaks the promise, from 0 to 1. right, unknown: of the answer, and with a rival of the
-        rival's answer.
+        rival's answer. A person may call an unknown answer right, where nothing answers the question: it is worth as
+        much as any right one. (A judge is not asked about one.)
 
         >>> Promise("c", "loss", 0.525, "c", rival="sure").compute_z([False, True], [False, False])
         1.0

@@ -206,6 +206,21 @@ def test_a_folder_watches_one_promise_only(folder: WatchFolder) -> None:
     assert find_folder("results/support.json", str(folder.path.parents[1])).name == "support"
 
 
+def test_a_folder_is_found_by_its_whole_name_before_a_files_stem(folder: WatchFolder) -> None:
+    longer = WatchFolder(folder.path.with_name("support.v2"))
+    longer.begin(PROMISE)
+    store = str(folder.path.parents[1])
+    assert find_folder("support.v2", store) == longer
+    assert find_folder("support", store) == find_folder("support.json", store) == folder
+
+
+def test_a_folder_of_an_older_version_is_read(folder: WatchFolder) -> None:
+    head = folder.read_head()
+    older = {name: head[name] for name in head if name not in ("rival", "wrong_cost", "labels", "judge", "anchors")}
+    (folder.path / "promise.json").write_text(json.dumps(older))
+    assert folder.read_promise() == PROMISE
+
+
 def test_a_score_is_described_as_a_score(tmp_path: Path) -> None:
     folder = WatchFolder(tmp_path / "sure")
     folder.begin(Promise("sure", "score", 0.3, "sure"))
