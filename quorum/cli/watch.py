@@ -35,7 +35,7 @@ def watch(
     """
     from quorum.cli.collections import get_store
     from quorum.evaluation.watch.describe_standing import describe_standing
-    from quorum.evaluation.watch.folder import find_folder, list_folders
+    from quorum.evaluation.watch.folder import count_watched, find_folder, list_folders
     from quorum.evaluation.watch.standing import compute_standing
 
     names, store_address = list(words or ()), get_store(store)
@@ -44,11 +44,11 @@ def watch(
         return
     if because is not None:
         raise SetupError("--because belongs to a reset; write: quorum watch reset PROMISE --because TEXT")
-    all_folders = list_folders(store_address)
-    folders = [find_folder(name, store_address) for name in names] if names else all_folders
+    folders = [find_folder(name, store_address) for name in names] if names else list_folders(store_address)
     if not folders:
         raise SetupError(f"No promise is watched in the store {store_address}; begin with: quorum serve --watch FILE.")
-    standings = [compute_standing(folder, len(all_folders)) for folder in folders]
+    watched_count = count_watched(store_address)
+    standings = [compute_standing(folder, watched_count) for folder in folders]
     if json:
         from json import dumps
 

@@ -18,7 +18,7 @@ from quorum.evaluation.watch.anchors import (
     read_anchors,
     write_check,
 )
-from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder, list_folders
+from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder, count_watched
 from quorum.evaluation.watch.labelling import label_answer, label_equal_answers, name_judge
 from quorum.evaluation.watch.promise import EQUAL, Promise
 from quorum.evaluation.watch.sampled import SampledAnswer, read_sampled
@@ -158,7 +158,7 @@ class WatchWorker:
             await self.check_anchors(watched)
 
     def must_check(self, folder: WatchFolder) -> bool:
-        return compute_standing(folder, len(list_folders(self.server_context.store))).must_check
+        return compute_standing(folder, count_watched(self.server_context.store)).must_check
 
     async def collect_anchor(self, watched: Watched, given: GivenAnswer) -> None:
         """Keep an answer as an anchor; the last one fixes the verdicts on all."""

@@ -15,7 +15,7 @@ from quorum.cascades.composed_file import take_best_method
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.evaluation.watch.anchors import FEWEST_ANCHORS
-from quorum.evaluation.watch.folder import EVENTS, LABELS, WatchFolder, find_watch_root, list_folders
+from quorum.evaluation.watch.folder import EVENTS, LABELS, WatchFolder, count_watched, find_watch_root
 from quorum.evaluation.watch.promise import Labeller, Promise, read_promise
 from quorum.evaluation.watch.sampling import Sampler
 from quorum.evaluation.watch.standing import Standing, compute_standing
@@ -185,7 +185,7 @@ class Watches:
             return state.standing
 
     def compute(self, watched: Watched) -> Standing:
-        return compute_standing(watched.folder, len(list_folders(self.server_context.store)))
+        return compute_standing(watched.folder, count_watched(self.server_context.store))
 
     def list_standings(self) -> list[Standing]:
         """How each promise stands; one whose folder cannot be read is left out. The call reads the files, so async

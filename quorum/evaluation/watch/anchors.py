@@ -89,8 +89,8 @@ def write_check(folder: WatchFolder, z: Mapping[str, float | None]) -> None:
 def compute_shift(first: AnchorCheck, check: AnchorCheck, failure: float = FAILURE) -> JudgeShift:
     """How far the verdicts have risen between two checks.
 
-    The bound of check i holds with probability 1 - failure / (2 i (i + 1)), so those of all checks together with
-    1 - failure / 2. A verdict that is missing now counts as risen to 1.
+    failure: of one promise; of k it is FAILURE / k each. The bound of check i holds with probability 1 - failure / (2 i
+    (i + 1)), so those of all checks together with 1 - failure / 2. A verdict that is missing now counts as risen to 1.
     """
     rises = [
         (1.0 if now is None else now) - then

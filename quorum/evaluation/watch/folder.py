@@ -53,14 +53,21 @@ class WatchFolder:
                         "TEXT."
                     )
                 append_line(self.path / EVENTS, {"event": "promise", "earlier": earlier.to_json()})
+                # A reset more, so that anchors which were kept for the earlier promise or judge are not taken for its.
+                again = [event for event in self.read(EVENTS) if event["event"] == "reset"][-1]
+                append_line(self.path / EVENTS, {**again, "because": "another promise takes its place"})
                 write_json(self.path / "promise.json", {**self.read_head(), **promise.to_json()})
                 return
             write_json(self.path / "promise.json", {"format": FORMAT, "salt": token_hex(16), **promise.to_json()})
 
     def was_just_reset(self) -> bool:
         """Whether no answer was sampled since the last reset."""
-        resets = [event["answers"] for event in self.read(EVENTS) if event["event"] == "reset"]
-        return bool(resets) and resets[-1] == sum("id" in line for line in self.read(ANSWERS))
+        return any(event["event"] == "reset" for event in self.read(EVENTS)) and not self.count_answers()
+
+    def count_answers(self) -> int:
+        """How many answers were sampled since the last reset."""
+        earlier = [event["answers"] for event in self.read(EVENTS) if event["event"] == "reset"]
+        return sum("id" in line for line in self.read(ANSWERS)) - (earlier[-1] if earlier else 0)
 
     def lock(self) -> FileLock:
         """Held while a file is written, so that writers of several processes take turns."""
@@ -110,6 +117,11 @@ def list_folders(store: str) -> list[WatchFolder]:
     root = find_watch_root(store)
     paths = sorted(root.iterdir()) if root.is_dir() else []
     return [WatchFolder(path) for path in paths if (path / "promise.json").is_file()]
+
+
+def count_watched(store: str) -> int:
+    """How many promises could raise a false alarm: those with a sampled answer since their last reset."""
+    return max(1, sum(folder.count_answers() > 0 for folder in list_folders(store)))
 
 
 def find_folder(name: str, store: str) -> WatchFolder:

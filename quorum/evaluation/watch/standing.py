@@ -1,8 +1,9 @@
 """How a watched promise stands: refuted, confirmed, or neither; computed from the files of its folder alone."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from quorum.evaluation.watch.folder import ANSWERS, EVENTS, WatchFolder
 from quorum.evaluation.watch.labelling import describe_judge
 from quorum.evaluation.watch.promise import FAILURE, Promise
 from quorum.evaluation.watch.sampled import SampledAnswer, list_resets, read_sampled
+from quorum.evaluation.watch.sampling import format_time
 
 BLOCK_SIZE, BLOCK_TIME = 100, timedelta(days=7)  # a block of answers ends when it has both
 State = Literal["confirmed", "refuted", "judge changed", "open"]
@@ -119,7 +121,11 @@ def make_bets(answers: Sequence[SampledAnswer]) -> Bets:
 
 
 def compute_standing(folder: WatchFolder, promise_count: int = 1) -> Standing:
-    """How the promise of a folder stands. promise_count: how many promises are watched at once."""
+    """How the promise of a folder stands. promise_count: how many promises are watched at once.
+
+    A promise that is refuted for the first time since its last reset is written into events.jsonl, and stays refuted
+    until the next, also if more promises are watched later.
+    """
     promise, resets = folder.read_promise(), list_resets(folder)
     bets = make_bets(read_sampled(folder))
     answers = bets.answers
@@ -127,13 +133,21 @@ def compute_standing(folder: WatchFolder, promise_count: int = 1) -> Standing:
     capital = bets.compute_capital(promise.limit)
     alarm = Alarm(find_first(capital >= alarm_at))
     if promise.judge_labels:
-        alarm = check_alarm(folder, promise, alarm, alarm_at, sum(answer.z is not None for answer in answers))
+        done = sum(answer.z is not None for answer in answers)
+        alarm = check_alarm(folder, promise, alarm, alarm_at, done, FAILURE / promise_count)
+    highest = float(capital.max(initial=1.0))
+    refuted_at = None if alarm.answer is None else str(answers[alarm.answer].line["time"])
+    earlier = find_refuted(folder)
+    if earlier is not None:
+        alarm_at, highest, refuted_at = earlier["alarm_at"], max(highest, earlier["capital"]), earlier["refuted_at"]
+    elif refuted_at is not None:
+        note_refuted(folder, refuted_at, highest, alarm_at, promise_count)
     first, last = find_last_confirmation(bets.z_high, promise.limit, bets.weights)
     return Standing(
         promise=promise,
-        capital=float(capital.max(initial=1.0)),
+        capital=highest,
         alarm_at=alarm_at,
-        refuted_at=None if alarm.answer is None else str(answers[alarm.answer].line["time"]),
+        refuted_at=refuted_at,
         confirmed_labels=sum(answer.z is not None for answer in answers[first:last]),
         confirmed_since=str(answers[first].line["time"]) if last else None,
         done=sum(answer.z is not None for answer in answers),
@@ -157,10 +171,34 @@ class Alarm:
     must_check: bool = False
 
 
-def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: float, done: int) -> Alarm:
+def find_refuted(folder: WatchFolder) -> Mapping[str, Any] | None:
+    """The event by which the promise was refuted since its last reset."""
+    number = len(list_resets(folder))
+    events = (event for event in folder.read(EVENTS) if event["event"] == "refuted" and event["round"] == number)
+    return next(events, None)
+
+
+def note_refuted(folder: WatchFolder, refuted_at: str, capital: float, alarm_at: float, promise_count: int) -> None:
+    event = {
+        "event": "refuted",
+        "round": len(list_resets(folder)),
+        "time": format_time(datetime.now(UTC)),
+        "refuted_at": refuted_at,
+        "capital": capital,
+        "alarm_at": alarm_at,
+        "promises": promise_count,
+    }
+    with suppress(OSError):  # who may only read the folder is told all the same
+        folder.append(EVENTS, event)
+
+
+def check_alarm(
+    folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: float, done: int, failure: float
+) -> Alarm:
     """What is left of an alarm by a judge's labels. It stands if the capital reaches the same height against a limit
     that is higher by the most that the judge's verdicts on the anchors may have risen in any check so far: the labels
-    of a time when it was harsher stay, also if it is as before now. done: how many labels there are.
+    of a time when it was harsher stay, also if it is as before now. done: how many labels there are;
+    failure: the promise's share of the probability of a false alarm.
     """
     if alarm.answer is None:
         return alarm
@@ -168,7 +206,7 @@ def check_alarm(folder: WatchFolder, promise: Promise, alarm: Alarm, alarm_at: f
     shift, highest, checked_labels = None, 0.0, -LABELS_BETWEEN_CHECKS
     for check in checks[1:]:
         bets = make_bets(read_sampled(folder, check.label_lines))  # later labels may be those of another judge
-        now = compute_shift(checks[0], check)
+        now = compute_shift(checks[0], check, failure)
         if now.bound >= highest:  # the sentence speaks of the check that explains most
             shift, highest = now, now.bound
         limit = promise.limit + highest

@@ -1,12 +1,21 @@
 """A judge's labels: an alarm stands only if more has changed than the judge's verdicts on its anchors."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quorum.core.errors import CallError
-from quorum.evaluation.watch.anchors import ANCHORS, is_collecting, keep_anchor, list_checks, read_anchors, write_check
+from quorum.evaluation.watch.anchors import (
+    ANCHORS,
+    compute_shift,
+    is_collecting,
+    keep_anchor,
+    list_checks,
+    read_anchors,
+    write_check,
+)
 from quorum.evaluation.watch.describe_standing import describe_standing
 from quorum.evaluation.watch.folder import ANSWERS, LABELS, WatchFolder
 from quorum.evaluation.watch.promise import Promise
@@ -94,3 +103,24 @@ def test_a_reset_keeps_new_anchors_and_too_few_verdicts_are_no_check(folder: Wat
     keep_anchor(folder, "0", "Who?", [{"answer": "Ada"}])
     assert [line["question"] for line in read_anchors(folder)] == ["Who?"]
     assert "1 of 300 answers are kept as anchors of the judge" in describe_standing(compute_standing(folder))[0]
+
+
+def test_anchors_of_an_earlier_promise_are_not_those_of_the_one_in_its_place(folder: WatchFolder) -> None:
+    reset(folder, "another judge", TIME)
+    keep_anchor(folder, "0", "Who?", [{"answer": "Ada"}])
+    folder.begin(PROMISE)
+    assert len(read_anchors(folder)) == 1
+    folder.begin(replace(PROMISE, judge={"judge": {"model": "mild"}, "prompt": "1"}))
+    assert read_anchors(folder) == []
+
+
+def test_with_several_promises_each_check_has_less_of_the_error(folder: WatchFolder) -> None:
+    add_labels(folder, 500, 0.35)
+    ask_anchors(folder, 0.0)
+    first, check = list_checks(folder)
+    assert compute_shift(first, check, 0.05 / 4).bound > compute_shift(first, check).bound
+    add_labels(folder, 1, 0.0)
+    bounds = [compute_standing(folder, count).shift for count in (1, 4)]
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[1].bound > bounds[0].bound

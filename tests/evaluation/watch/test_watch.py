@@ -12,7 +12,7 @@ from quorum_command import Quorum
 from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.evaluation.watch.describe_standing import describe_standing
-from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, find_folder
+from quorum.evaluation.watch.folder import ANSWERS, EVENTS, LABELS, WatchFolder, count_watched, find_folder
 from quorum.evaluation.watch.labelling import label_answer, list_tasks, list_waiting, save_label
 from quorum.evaluation.watch.promise import Promise, read_promise
 from quorum.evaluation.watch.sampling import Sampler
@@ -83,6 +83,31 @@ def test_a_promise_is_confirmed_refuted_and_begins_anew(folder: WatchFolder, quo
 def test_with_two_promises_an_alarm_takes_twice_the_capital(folder: WatchFolder) -> None:
     WatchFolder(folder.path.with_name("other")).begin(PROMISE)
     assert compute_standing(folder, 2).alarm_at == 40
+
+
+def test_a_refuted_promise_stays_refuted_if_another_is_added_until_its_reset(
+    folder: WatchFolder, quorum: Quorum
+) -> None:
+    clock = Days()
+    sampler = Sampler(folder, 1.0, clock)
+    count = 0
+    while compute_standing(folder).capital < 20:
+        ask(sampler, clock, 1)
+        give_labels(folder, lambda i: 1.0)
+        count += 1
+    assert quorum("watch", "support").code == 1
+    [event] = [event for event in folder.read(EVENTS) if event["event"] == "refuted"]
+    assert (event["promises"], event["capital"] >= 20) == (1, True)
+    other = WatchFolder(folder.path.with_name("other"))
+    other.begin(PROMISE)
+    store = str(folder.path.parents[1])
+    assert count_watched(store) == 1  # without an answer it cannot raise an alarm
+    ask(Sampler(other, 1.0, clock), clock, 1)
+    assert count_watched(store) == 2
+    standing = compute_standing(folder, 2000)
+    assert (standing.state, standing.alarm_at) == ("refuted", 20)
+    reset(folder, "again", MONDAY.isoformat())
+    assert compute_standing(folder, 2).state == "open"
 
 
 def test_missing_and_skipped_labels_neither_refute_nor_confirm(folder: WatchFolder) -> None:
