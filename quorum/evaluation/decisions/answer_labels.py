@@ -61,6 +61,10 @@ class LabelledPair:
         """Whether somebody has labelled both answers, or skipped one."""
         return all((id_, key) in self.labels for key in self.find_keys(id_))
 
+    def is_skipped(self, id_: str) -> bool:
+        """Whether it is not known of both answers if they are right, though somebody has seen them."""
+        return self.is_seen(id_) and any(self.labels[id_, key] is None for key in self.find_keys(id_))
+
     @property
     def drawn(self) -> tuple[str, ...]:
         """The ids of the labelled questions that are a random part of those that differ: all up to the first that

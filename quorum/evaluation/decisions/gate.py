@@ -28,10 +28,10 @@ EXIT_CODES: Mapping[Verdict, int] = {"pass": 0, "fail": 1, "cannot tell": 3}
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Of a gate by labels: on how many questions the answers differ, and how many of these are labelled.
+    """Of a gate by labels: on how many questions the answers differ, and how many of these are labelled or skipped.
 
     judged_worth: with a judge's verdicts, as how many labels they count; is_grouped: whether questions share documents;
-    are_few: whether the labels are too few for a verdict.
+    are_few: whether the labels are too few for a verdict; skipped: on how many of the labelled an answer was skipped.
     """
 
     differing: int
@@ -39,6 +39,7 @@ class LabelCounts:
     judged_worth: float | None = None
     is_grouped: bool = False
     are_few: bool = False
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def decide_by_losses(
     p_fail = compute_superiority_p_value(smallest_losses)
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     losses = (largest_losses + smallest_losses) / 2
-    low, high = compute_paired_interval(losses)
+    low, high = compute_paired_interval(smallest_losses)[0], compute_paired_interval(largest_losses)[1]
     questions_needed = None if verdict != "cannot tell" else estimate_questions_needed(losses, margin / scale, error)
     return Gate(
         verdict=verdict,

@@ -30,10 +30,12 @@ from quorum.evaluation.decisions.gate import (
 def decide_labelled_gate(
     pair: LabelledPair, margin: float, *, wrong_cost: float = 0.0, error: float = GATE_ERROR
 ) -> Gate:
-    """The verdict by the labels so far. Skipped answers count, as failed ones do, against what is to be shown."""
+    """The verdict by the labels so far. Skipped answers count, as failed ones do, against what is to be shown; the
+    interval holds whatever they are.
+    """
     check_margin_of_gate(margin)
     ids, drawn, differing = pair.baseline.ids, pair.drawn, pair.differing
-    counts = LabelCounts(len(differing), len(drawn))
+    counts = LabelCounts(len(differing), len(drawn), skipped=sum(map(pair.is_skipped, drawn)))
     if len(drawn) == len(differing):
         low, high = pair.bound_losses(ids, wrong_cost)
         gate = decide_by_losses(pair.baseline, pair.methods, low, high, margin, wrong_cost, error)
@@ -43,15 +45,16 @@ def decide_labelled_gate(
     losses = (low + high) / 2
     is_grouped = len(np.unique(pair.baseline.group_numbers)) < len(ids)
     if is_grouped or not are_enough_labels(losses):
-        interval = compute_paired_interval(losses) if len(losses) else (-1.0, 1.0)
+        interval = compute_paired_interval(low)[0], compute_paired_interval(high)[1]
         ends, p_pass, p_fail, judge = [share * end for end in interval], 1.0, 1.0, None
         loss = share * float(losses.mean()) if len(losses) else 0.0
     else:
         judged, rest = judge_both(pair, drawn, differing[len(drawn) :], wrong_cost)
         estimate = estimate_difference(losses, share, len(ids), judged, rest)
-        p_pass = 1 - estimate_difference(high, share, len(ids), judged, rest).compute_p_value(margin / scale)
-        p_fail = estimate_difference(low, share, len(ids), judged, rest).compute_p_value(0.0)
-        ends, loss = list(estimate.compute_interval()), estimate.difference
+        largest = estimate_difference(high, share, len(ids), judged, rest)
+        smallest = estimate_difference(low, share, len(ids), judged, rest)
+        p_pass, p_fail = 1 - largest.compute_p_value(margin / scale), smallest.compute_p_value(0.0)
+        ends, loss = [smallest.compute_interval()[0], largest.compute_interval()[1]], estimate.difference
         judge = estimate.worth if estimate.weight else None
     verdict: Verdict = "pass" if p_pass <= error else "fail" if p_fail <= error else "cannot tell"
     return Gate(
@@ -86,6 +89,8 @@ def judge_both(
 def describe_labels_of_gate(counts: LabelCounts) -> str:
     """What the verdict comes from, and what would help."""
     by = f" By people's labels: {counts.labelled:,} of {counts.differing:,} questions whose answers differ"
+    if counts.skipped:
+        by += f", of which {counts.skipped:,} skipped"
     if counts.labelled == counts.differing:
         return f"{by}."
     if counts.is_grouped:
@@ -98,4 +103,7 @@ def describe_labels_of_gate(counts: LabelCounts) -> str:
     judge = (
         "" if counts.judged_worth is None else f", which count as {counts.judged_worth:.0f} with the judge's verdicts"
     )
-    return f"{by}{judge}; approximately: a wrong verdict has a probability of about 5%."
+    return (
+        f"{by}{judge}; approximately: a wrong verdict has a probability of about 5%, if you decided beforehand how many "
+        "to label."
+    )

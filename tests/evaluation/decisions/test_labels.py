@@ -70,7 +70,7 @@ def test_a_random_part_of_the_labels_decides_approximately(results: Path, quorum
     run = quorum(*arguments)
     assert run.code == 0
     assert "By people's labels: 80 of" in run.out
-    assert "approximately: a wrong verdict has a probability of about 5%" in run.out
+    assert "approximately: a wrong verdict has a probability of about 5%, if you decided beforehand how many" in run.out
     pair = read_pair([str(results)])
     truth = decide_gate(pair.baseline, pair.new, 0.03, methods=pair.methods)
     gate = json.loads(quorum(*arguments, "--json").out)
@@ -78,6 +78,24 @@ def test_a_random_part_of_the_labels_decides_approximately(results: Path, quorum
     assert gate["labels"]["labelled"] == 80
     group_questions(results, 4)
     assert "questions of one document are not independent" in quorum(*arguments).out
+
+
+@pytest.mark.parametrize("count", [20, 80, None])
+def test_skipped_answers_make_the_interval_wider_and_are_counted(
+    results: Path, quorum: Quorum, count: int | None
+) -> None:
+    label(results, count)
+    pair = read_pair([str(results)])
+    before = decide_labelled_gate(pair, 0.03)
+    skipped = pair.drawn[:10]
+    for id_ in skipped:
+        pair.save(id_, None, "Ada")
+    after = decide_labelled_gate(pair, 0.03)
+    assert after.low < before.low < before.high < after.high
+    assert after.labels is not None
+    assert after.labels.skipped == 10
+    run = quorum("gate", f"{results}:concat", f"{results}:sure", "--margin", "0.03", "--labels")
+    assert f"{len(pair.differing)} questions whose answers differ, of which 10 skipped" in run.out
 
 
 def test_a_judges_verdicts_make_labels_count_more(results: Path) -> None:
