@@ -39,7 +39,7 @@ def label(
     from quorum.evaluation.shown.label_task import check_who
 
     name = check_who(who or find_user())
-    if len(what) == 2 or is_results(what[0]):
+    if len(what) == 2 or (len(what) == 1 and is_results(what[0])):
         label_results(what, name)
     elif len(what) == 1:
         label_promise(what[0], name, store)

@@ -250,7 +250,7 @@ class WatchArguments:
         return WatchOptions(
             tuple(self.targets or ()),
             self.score_at_least,
-            read_share(self.label_share, "--label-share"),
+            read_share(self.label_share, "--label-share", may_be_all=True),
             "judge" if self.labels == "judge" else "people",
             self.judge,
             self.anchors,

@@ -104,6 +104,6 @@ def describe_labels_of_gate(counts: LabelCounts) -> str:
         "" if counts.judged_worth is None else f", which count as {counts.judged_worth:.0f} with the judge's verdicts"
     )
     return (
-        f"{by}{judge}; approximately: a wrong verdict has a probability of about 5%, if you decided beforehand how many "
-        "to label."
+        f"{by}{judge}; approximately: a wrong verdict has a probability of about 5%, if you decided beforehand how "
+        "many to label."
     )

@@ -203,13 +203,15 @@ def check_method(results: RecordedResults, method: str) -> str:
     return method
 
 
-def read_share(text: str, option: str) -> float:
-    """A share between 0 and 1 from '5%' or '0.05'. option: the name of the option, for the error message."""
+def read_share(text: str, option: str, *, may_be_all: bool = False) -> float:
+    """A share between 0 and 1 from '5%' or '0.05'. option: the name of the option, for the error message; may_be_all:
+    whether 100% fits, too.
+    """
     try:
         value = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
         value = math.nan
-    if not 0 < value < 1:
+    if not (0 < value < 1 or (may_be_all and value == 1)):
         raise SetupError(f"{option} {text!r} does not fit; give a share between 0 and 1, such as 5% or 0.05.")
     return value
 

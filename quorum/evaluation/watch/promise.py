@@ -96,6 +96,8 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
 
     Raises `SetupError` if there is no such promise.
     """
+    if " --" in target:
+        raise SetupError(f"--watch {target!r} holds options within its quotes; write it without them: --watch {target}")
     given_name, equals, file = target.partition("=")
     name, file = (given_name.strip(), file.strip()) if equals else ("", target.strip())
     if score_at_least is not None:
@@ -121,6 +123,8 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
             sha256(content).hexdigest(),
         )
     except OSError as error:
+        if (method := find_method_or_none(file)) is not None:
+            raise SetupError(f"{method} is a method; add --score-at-least 0.7 (the score that is promised).") from None
         raise SetupError(
             f"The promise {file} cannot be read ({error.strerror}); give a file of quorum calibrate or quorum compose, "
             "or a method with --score-at-least."
@@ -130,6 +134,13 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
             f"{file} holds no calibration and no cascade; write one with quorum calibrate RESULTS --wrong-at-most 5%, "
             "or give a method with --score-at-least."
         ) from None
+
+
+def find_method_or_none(name: str) -> str | None:
+    try:
+        return find_method(name).name
+    except SetupError:
+        return None
 
 
 def read_loss_promise(name: str, file: str, value: Mapping[str, Any], file_hash: str) -> Promise:

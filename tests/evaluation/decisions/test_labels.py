@@ -132,6 +132,7 @@ def test_results_that_cannot_be_labelled_are_refused(results: Path, tmp_path: Pa
         ([str(three)], "holds 3 methods (concat, sure, post_fusion); name the two"),
         ([str(results)], "concat gave no answer to 400 questions"),
         ([str(tmp_path), str(results)], "holds no results"),
+        ([str(results), "b", "c"], "quorum label takes a promise, or the results of two methods"),
         (["a", "b", "c"], "quorum label takes a promise, or the results of two methods"),
     ):
         run = quorum("label", *arguments)

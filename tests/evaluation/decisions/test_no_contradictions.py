@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from decision_matrices import RECORDED_NAMES, make_scripted_matrices, read_recorded_matrix
+from decision_matrices import RECORDED_NAMES, make_scripted_matrices, read_recorded_matrix, script_matrix
 from matrix_results import Matrix, decide_matrix, write_matrix
 
 from quorum.algorithms.race import RACE_MODES
@@ -53,6 +53,15 @@ QUICK_NAME = "10 equal methods, 200 questions of 50 documents"
 
 def test_commands_do_not_contradict_each_other_on_scripted_answers(tmp_path: Path) -> None:
     check(tmp_path, SCRIPTED[QUICK_NAME])
+
+
+def test_commands_do_not_contradict_each_other_where_one_method_wins(tmp_path: Path) -> None:
+    shares = {"cot": 0.8, "concat": 0.4, "filco": 0.35}
+    matrix = script_matrix(shares, {"cot": 900.0, "concat": 500.0, "filco": 400.0}, 100, seed=5)
+    recommended, behind = find_recommendations(tmp_path / "found", matrix)
+    assert set(recommended.values()) == {"cot"}
+    assert behind == {"concat", "filco"}
+    check(tmp_path / "checked", matrix)
 
 
 @pytest.mark.long

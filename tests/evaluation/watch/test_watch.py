@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from quorum_command import Quorum
 
+from quorum.cli.server_options import WatchArguments
 from quorum.core.errors import SetupError
 from quorum.datasets.questions import read_questions
 from quorum.evaluation.watch.describe_standing import describe_standing
@@ -207,6 +208,8 @@ def test_promises_are_read_from_calibrations_and_methods(tmp_path: Path) -> None
         ("nowhere.json", None, "cannot be read"),
         ("sure", 1.5, "--score-at-least 1.5"),
         ("wrong", 0.5, "wrong"),
+        ("concat", None, "concat is a method; add --score-at-least 0.7"),
+        ("concat --score-at-least 0.7", None, "without them: --watch concat --score-at-least 0.7"),
         (f"../x={file}", None, "cannot be called '../x'"),
     ):
         with pytest.raises(SetupError, match=text):
@@ -319,3 +322,9 @@ def test_a_cascade_promises_by_its_certificate(tmp_path: Path) -> None:
     folder.begin(promise)
     assert folder.read_promise() == promise
     assert describe_standing(compute_standing(folder))[1].startswith("The loss against sure is between -200.0 and")
+
+
+def test_all_answers_may_be_labelled() -> None:
+    assert WatchArguments(["sure"], 0.7, "100%").read().label_share == 1
+    with pytest.raises(SetupError, match="--label-share '101%' does not fit"):
+        WatchArguments(["sure"], 0.7, "101%").read()
