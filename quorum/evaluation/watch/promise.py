@@ -123,8 +123,8 @@ def read_promise(target: str, score_at_least: float | None = None) -> Promise:
             sha256(content).hexdigest(),
         )
     except OSError as error:
-        if (method := find_method_or_none(file)) is not None:
-            raise SetupError(f"{method} is a method; add --score-at-least 0.7 (the score that is promised).") from None
+        if (named := find_method_or_none(file)) is not None:
+            raise SetupError(f"{named} is a method; add --score-at-least 0.7 (the score that is promised).") from None
         raise SetupError(
             f"The promise {file} cannot be read ({error.strerror}); give a file of quorum calibrate or quorum compose, "
             "or a method with --score-at-least."
