@@ -55,14 +55,21 @@ class LabelRoutes:
 
     async def save(self, request: Request) -> Response:
         """Keep a label: {"task": id, "right": [true, ...] as the answers are shown, or null to skip it}."""
-        source, body = self.find(request), await read_body(request)
+        source = self.find(request)
+        body = await read_body(request, 'an object such as {"task": "1", "right": [true]}')
+        if not isinstance(body, dict):
+            raise make_field_refusal("task", "a text, in an object with right")
         async with self.lock:
             tasks = await asyncio.to_thread(source.list_tasks)
             task = next((task for task in tasks if task.id == body.get("task")), None)
             if task is None:
                 raise Refusal(404, "This answer does not wait for a label.", "task_not_found", param="task")
             right = check_right(body.get("right"), len(task.answers))
-            await asyncio.to_thread(source.save, task, right, f"page ({request.state.client.id})")
+            try:
+                await asyncio.to_thread(source.save, task, right, f"page ({request.state.client.id})")
+            except OSError as error:
+                message = f"The server cannot save the label ({error.strerror or error}); ask whoever runs it."
+                raise Refusal(507, message, "not_saved", "server_error") from None
         return JSONResponse({"waiting": len(tasks) - 1})
 
     def find(self, request: Request) -> LabelSource:

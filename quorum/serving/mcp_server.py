@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from mcp.server.mcpserver import Context as ToolCall
 from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BeforeValidator, Field
@@ -118,7 +118,7 @@ class Tools:
     """The tools that an agent may call, and the passages that it may read. Each call asks for the permissions of its
     own client: a session may be older than a change of the token file.
 
-    If `ask` or `search` fails, it raises a `ToolError`, whose message the agent gets.
+    What fails raises a `ToolError` or, for a passage, a `ResourceError`, whose message the agent gets.
     """
 
     def __init__(self, service: Service) -> None:
@@ -203,7 +203,11 @@ class Tools:
     @noted
     async def collections(self, call: ToolCall) -> dict[str, str]:
         """By collection name: a sentence about what the collection holds."""
-        return await asyncio.to_thread(self.describe_collections, self.get_permissions(call))
+        permissions = self.get_permissions(call)
+        try:
+            return await asyncio.to_thread(self.describe_collections, permissions)
+        except Exception as error:  # noqa: BLE001  every failure is reported to the agent
+            raise make_tool_error(error, permissions.server_context) from None
 
     @noted
     async def methods(self, call: ToolCall) -> dict[str, dict[str, str]]:
@@ -222,9 +226,12 @@ class Tools:
         """The title and the text of the passage with the id `passage`."""
         passages: list[Passage] = []
         permissions = self.get_permissions(call)
-        if collection in await asyncio.to_thread(permissions.list_collections):
-            get_record().collection = collection
-            passages = await asyncio.to_thread(fetch_passages, permissions.server_context, collection, [passage])
+        try:
+            if collection in await asyncio.to_thread(permissions.list_collections):
+                get_record().collection = collection
+                passages = await asyncio.to_thread(fetch_passages, permissions.server_context, collection, [passage])
+        except Exception as error:  # noqa: BLE001  every failure is reported to the agent
+            raise ResourceError(explain_to_agent(error, permissions.server_context)) from None
         if not passages:
             get_record().fail(404, "passage_not_found")
             raise ResourceNotFoundError(f"There is no passage {passage[:100]!r} in {collection[:100]!r}.")
@@ -251,11 +258,16 @@ def fetch_passages(server_context: Context, collection: str, ids: list[str]) -> 
 
 
 def make_tool_error(error: Exception, context: Context) -> ToolError:
-    """The error that the agent gets: with a refusal's own message, or with an explanation of any other error."""
+    """The error that the agent gets when a tool fails."""
+    return ToolError(explain_to_agent(error, context))
+
+
+def explain_to_agent(error: Exception, context: Context) -> str:
+    """A refusal's own message, or an explanation of any other error. The request log gets its status and code."""
     record = get_record()
     refusal = error if isinstance(error, Refusal) else explain_failure(error, context, record.id)
     record.fail(refusal.status, refusal.code)
-    return ToolError(describe_for_agents(refusal))
+    return describe_for_agents(refusal)
 
 
 def check_given(name: str, text: str) -> None:

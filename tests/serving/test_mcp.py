@@ -204,3 +204,28 @@ async def test_every_tool_call_is_logged_with_its_real_outcome(
     assert (lines[0]["method"], lines[0]["calls"], lines[0]["client"]) == ("concat", 1, "owner")
     assert (lines[2]["method"], lines[2]["collection"]) == ("search", "towers")
     assert not any("Lumen" in str(line) or "harbour" in str(line) for line in lines)
+
+
+async def test_a_damaged_store_is_told_to_the_agent_and_the_log(
+    log: LogPipe, serve: Serve, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, store = tmp_path / "rivers.jsonl", tmp_path / "store"
+    file.write_text(json.dumps({"id": "orm", "title": "Orm", "text": "The Orm is a river."}))
+    index(file, collection="rivers", context=Context(store=str(store)))
+    api = serve(
+        access_tokens=(TOKEN,), make_other_app=make_mcp_app, store=str(store), collection=None, log_file=str(log.path)
+    )
+    async with open_http_client(api.url) as client:
+        for database in store.rglob("*.sqlite3"):
+            database.write_bytes(b"garbage" * 2000)
+        listed = await client.call_tool("collections")
+        with pytest.raises(MCPError) as failure:
+            await client.read_resource("quorum://rivers/passages/orm")
+    assert listed.is_error
+    message = listed.content[0].text  # type: ignore[union-attr]
+    assert message.endswith(str(failure.value))
+    assert "store" in message.lower()
+    assert str(tmp_path) not in message
+    for tool in ("collections", "passage"):
+        assert log.read_until(tool=tool)["status"] >= 400
+    assert "Traceback" not in capsys.readouterr().err

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from quorum.serving.client import LOCAL
+from quorum.serving.errors import INTERNAL_ERROR
 from quorum.serving.log.record import CLIENT_LEFT, CURRENT_RECORD, RequestRecord
 from quorum.serving.log.server_span import continue_trace
 
@@ -30,6 +31,10 @@ def noted(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
                 return await tool(self, *args, **arguments)
         except asyncio.CancelledError:
             record.fail(CLIENT_LEFT, "client_left")
+            raise
+        except Exception:
+            if not record.status:  # the tool itself has not noted why
+                record.fail(INTERNAL_ERROR, "internal_error")
             raise
         finally:
             CURRENT_RECORD.reset(token)
