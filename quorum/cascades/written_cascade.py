@@ -14,6 +14,7 @@ from quorum.core.errors import SetupError
 
 MOST_STEPS = 3
 SEPARATOR = re.compile(rf"{THEN_PATTERN}(?![^\[\]]*\])")  # not inside brackets
+BRACKETS = re.compile(r"\s*\[[^\[\]]*\]")
 STEP = re.compile(rf"(?P<method>{NAME_PATTERN})\s*(?:\[(?P<settings>[^\[\]]*)\])?")
 
 
@@ -60,6 +61,16 @@ def split_steps(text: str) -> list[Step]:
             "gives unknown."
         )
     return steps
+
+
+def drop_settings(text: str) -> str:
+    """A method or cascade without its brackets, whose filters are free text: what logs and spans may hold.
+
+    >>> drop_settings("concat[where=title=Layoffs] then sure"), drop_settings("concat[k=3]")
+    ('concat>sure', 'concat')
+    """
+    name = BRACKETS.sub("", text)
+    return SEPARATOR.sub(">", name) if is_written_cascade(name) else name
 
 
 def join_steps(steps: list[Step]) -> str:

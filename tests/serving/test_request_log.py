@@ -242,3 +242,13 @@ def test_a_name_of_the_token_file_stands_in_log_and_figures(
     assert (refused["client"], refused["code"]) == ("-", "invalid_api_key")
     text = api.get("/metrics", authorization=f"Bearer {OWNER}").text
     assert 'quorum_client_questions_total{client="anna",outcome="answered"} 1' in text
+
+
+def test_a_line_holds_no_filter_of_a_cascade(api: Api, log: LogPipe, openai_server: OpenAIServer) -> None:
+    openai_server.reply("1931")
+    filter_ = "[where=title!=who told Anna]"
+    api.ask(QUESTION, f"concat{filter_}>post_fusion{filter_}", key=OWNER)
+    api.get("/v1/methods/concat[where=title!=Anna]", authorization=f"Bearer {OWNER}")
+    asked, shown = log.read(), log.read()
+    assert asked["method"] == "concat>post_fusion"
+    assert "Anna" not in str([asked, shown])

@@ -110,3 +110,27 @@ async def test_what_an_agent_asks_is_below_its_own_request(
     method = await asyncio.to_thread(collector.wait_for, "invoke_workflow concat")
     asked = await asyncio.to_thread(collector.wait_for, "POST /mcp", method.parent)
     assert asked.trace == method.trace
+
+
+def test_a_span_names_the_route_and_a_known_verb(collector: Collector, serve: Serve) -> None:
+    api = serve()
+    api.get("/v1/collections/c/documents")  # the value of the parameter begins another part of the path
+    httpx.request("PROPFIND", f"{api.url}/v1/models/concat", timeout=60)
+    route = "/v1/collections/{collection}/documents"
+    assert collector.wait_for("GET").attributes["http.route"] == route
+    other = collector.wait_for("HTTP")
+    assert (other.name, other.attributes["http.request.method"]) == ("HTTP /v1/models/{model}", "_OTHER")
+    assert collector.wait_for(f"GET {route}")
+
+
+def test_a_span_holds_no_filter_of_a_cascade(
+    collector: Collector, serve: Serve, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply("1931")
+    filter_ = "[where=title!=who told Anna]"
+    assert serve().post({**QUESTION, "model": f"concat{filter_}>post_fusion{filter_}"}).status_code == 200
+    method = collector.wait_for("invoke_workflow")
+    assert method.name == "invoke_workflow concat>post_fusion"
+    assert method.attributes["gen_ai.workflow.name"] == "concat>post_fusion"
+    collector.wait_for("POST")
+    assert "Anna" not in str(collector.spans)

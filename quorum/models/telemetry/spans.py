@@ -15,6 +15,7 @@ from langchain_core.outputs import LLMResult
 from opentelemetry import context as otel_context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
+from quorum.cascades.written_cascade import drop_settings
 from quorum.models.failures import get_status, iterate_causes
 from quorum.models.token_counts import get_cached_tokens
 from quorum.models.tracing import copy_without_secrets, hides_passages
@@ -79,7 +80,7 @@ class SpanMaker(BaseCallbackHandler):
     ) -> None:
         if self.root is not None:
             return
-        name = str((metadata or {}).get("method") or kwargs.get("name") or "graph")
+        name = drop_settings(str((metadata or {}).get("method") or kwargs.get("name") or "graph"))
         attributes = {"gen_ai.operation.name": "invoke_workflow", "gen_ai.workflow.name": name}
         self.begin(run_id, f"invoke_workflow {name}", SpanKind.INTERNAL, attributes)
 

@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from quorum.cascades.written_cascade import drop_settings
 from quorum.core.redaction import redact_secrets
 from quorum.core.state import Usage
 from quorum.models.tracing import copy_without_secrets, hides_passages
 
 NO_NAME = "-"  # of a client without access, and of a visitor of the page
 CLIENT_LEFT = 499  # the status that nginx logs when a client has left
-PLAIN_PART = re.compile(r"[\w.@:=;,>\[\]~-]{0,100}", re.ASCII)  # of a path; anything else may be a question
+PLAIN_PART = re.compile(r"[\w.@:=;,>~-]{0,100}", re.ASCII)  # of a path; anything else may be a question
 LONGEST_PATH = 300  # characters
+VERBS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"))
+OTHER_VERB = "HTTP"  # what OpenTelemetry calls a request with another verb
 
 
 @dataclass
@@ -59,7 +62,8 @@ class RequestRecord:
 
     def begin_answer(self, method: str, collection: str, model: str, question: str) -> None:
         """Note what is asked, also if it is refused."""
-        self.method, self.collection, self.model, self.question = method, collection, model, question
+        self.method, self.collection = drop_settings(method), collection
+        self.model, self.question = model, question
 
     def end_answer(self, outcome: str, usage: Mapping[str, Usage], dollars: float | None, answer: str) -> None:
         """Note the outcome of a question or side task, and what it took."""
@@ -113,6 +117,11 @@ CURRENT_RECORD: ContextVar[RequestRecord | None] = ContextVar("quorum_request", 
 def get_record() -> RequestRecord:
     """The record of the request that the current code answers; one that nobody reads if there is no request."""
     return CURRENT_RECORD.get() or RequestRecord()
+
+
+def clean_verb(verb: str) -> str:
+    """The verb of a request; OTHER_VERB for what may be any text."""
+    return verb if verb in VERBS else OTHER_VERB
 
 
 def clean_path(path: str) -> str:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from quorum.serving.access_control import PUBLIC_PATH, App, Message, Receive, Scope, Send
 from quorum.serving.log.log_file import LogFile
-from quorum.serving.log.record import CLIENT_LEFT, CURRENT_RECORD, NO_NAME, RequestRecord, clean_path
+from quorum.serving.log.record import CLIENT_LEFT, CURRENT_RECORD, NO_NAME, RequestRecord, clean_path, clean_verb
 from quorum.serving.log.server_span import trace_request
 from quorum.serving.metrics import ClientMetrics
 
@@ -44,7 +44,7 @@ class LoggedApp:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        record = RequestRecord(self.log.add, http=scope["method"], path=clean_path(scope["path"]))
+        record = RequestRecord(self.log.add, http=clean_verb(scope["method"]), path=clean_path(scope["path"]))
         response = NotedResponse(record, send)
         scope["state"] = {**scope.get("state", {}), "record": record}
         token = CURRENT_RECORD.set(record)

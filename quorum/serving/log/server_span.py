@@ -6,7 +6,7 @@ from typing import Any
 
 from quorum.models.telemetry.provider import get_tracer
 from quorum.serving.access_control import Scope
-from quorum.serving.log.record import RequestRecord
+from quorum.serving.log.record import OTHER_VERB, RequestRecord
 
 TRACED_PATHS = ("/v1/", "/mcp")  # not the page's files, and not what monitoring asks
 
@@ -25,9 +25,13 @@ def trace_request(scope: Scope, record: RequestRecord) -> Iterator[None]:
     from opentelemetry.trace import SpanKind, Status, StatusCode
 
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    attributes = {"http.request.method": scope["method"], "url.path": record.path, "url.scheme": scope["scheme"]}
+    attributes = {
+        "http.request.method": "_OTHER" if record.http == OTHER_VERB else record.http,
+        "url.path": record.path,
+        "url.scheme": scope["scheme"],
+    }
     with tracer.start_as_current_span(
-        scope["method"],
+        record.http,
         extract(headers),
         SpanKind.SERVER,
         attributes,
@@ -39,7 +43,7 @@ def trace_request(scope: Scope, record: RequestRecord) -> Iterator[None]:
             yield
         finally:
             if route := find_route(scope):
-                span.update_name(f"{scope['method']} {route}")
+                span.update_name(f"{record.http} {route}")
                 span.set_attribute("http.route", route)
             span.set_attribute("http.response.status_code", record.sent or record.final_status)
             span.set_attribute("quorum.client", record.client)
@@ -67,9 +71,6 @@ def find_route(scope: Scope) -> str:
     """The path of a request with the names of its parameters in place of their values; empty for an unknown path."""
     if "endpoint" not in scope:
         return ""
-    parts = scope["path"].split("/")
-    for name, value in scope.get("path_params", {}).items():
-        parts = [
-            f"{{{name}}}{part.removeprefix(str(value))}" if part.startswith(str(value)) else part for part in parts
-        ]
-    return "/".join(parts)
+    # A later route may fit the verb, too, so that the best match counts, and of equal ones the first.
+    matched = max(scope["router"].routes, key=lambda route: route.matches(scope)[0].value)
+    return str(getattr(matched, "path", ""))
