@@ -31,6 +31,8 @@ from quorum.serving.served_methods import ServedCascade
 from quorum.serving.watch_account import WatchAccount
 
 MOST_WAITING = 1000  # answers; of more no verdict is asked before they are sampled, and none of them of a rival
+MOST_GIVEN = 2000  # answers that wait to be sampled; more are counted as not sampled
+VERDICT_SECONDS = 60.0  # after which an answer is sampled without a verdict: the day's dollars may be spent
 JUDGED_AT_ONCE = 4
 
 
@@ -70,8 +72,15 @@ class WatchWorker:
     """
 
     def __init__(
-        self, account: WatchAccount, judge: WatchJudge | None, *, flags: bool, server_context: Context
+        self,
+        account: WatchAccount,
+        judge: WatchJudge | None,
+        *,
+        flags: bool,
+        server_context: Context,
+        verdict_seconds: float = VERDICT_SECONDS,
     ) -> None:
+        self.verdict_seconds = verdict_seconds
         self.account, self.judge, self.flags, self.server_context = account, judge, flags, server_context
         self.given: asyncio.Queue[GivenAnswer] = asyncio.Queue()
         self.sampled: asyncio.Queue[tuple[Watched, SampledAnswer, dict[str, Any]]] = asyncio.Queue()
@@ -86,9 +95,13 @@ class WatchWorker:
 
     def add(self, given: GivenAnswer) -> None:
         """Take note of an answer."""
+        if self.given.qsize() >= MOST_GIVEN:
+            for item in given.watched:
+                item.sampler.skip(given.result.get("confidence"))
+            return
         verdict = None
         if self.judge is not None and self.flags and self.given.qsize() < MOST_WAITING:
-            verdict = asyncio.create_task(self.ask_judge(given.question, keep_answer(given.result)))
+            verdict = asyncio.create_task(self.ask_verdict(given.question, keep_answer(given.result)))
         self.given.put_nowait(replace(given, verdict=verdict))
 
     async def sample_answers(self, watched: Sequence[Watched]) -> None:
@@ -202,6 +215,14 @@ class WatchWorker:
         judge is not asked: it may well call it correct.
         """
         return False if kept["unknown"] else await self.ask_judge(question, kept)
+
+    async def ask_verdict(self, question: str, kept: Mapping[str, Any]) -> bool | None:
+        """The judge's verdict before an answer is sampled; None if it does not come in time."""
+        try:
+            async with asyncio.timeout(self.verdict_seconds):
+                return await self.judge_answer(question, kept)
+        except TimeoutError:
+            return None
 
     async def ask_judge(self, question: str, kept: Mapping[str, Any]) -> bool | None:
         """The judge's verdict; None without one."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from secrets import token_hex
+from threading import Lock
 from statistics import median
 from typing import Any
 
@@ -34,7 +35,8 @@ class WeekPlan:
 
 
 class Sampler:
-    """Samples the answers of one promise and writes them to its folder. Not safe for threads: one thread uses it.
+    """Samples the answers of one promise and writes them to its folder. Not safe for threads: one thread uses it, and
+    another may only `skip`.
 
     budget: the share of all answers to be labelled; clock: the time now, in UTC.
     """
@@ -46,6 +48,19 @@ class Sampler:
         self.salt = folder.read_salt()
         self.plan: WeekPlan | None = None
         self.unsampled, self.last_time = [0, 0], clock()
+        self.skipped, self.skip_lock = [0, 0], Lock()
+
+    def skip(self, confidence: float | None) -> None:
+        """Count an answer for which there is no time as one that is not sampled; the next `observe` adds it."""
+        plan = self.plan
+        with self.skip_lock:
+            self.skipped[int(plan is not None and plan.is_flagged(confidence))] += 1
+
+    def add_skipped(self) -> None:
+        """Count what was skipped since the last look."""
+        with self.skip_lock:
+            skipped, self.skipped = self.skipped, [0, 0]
+        self.unsampled = [count + more for count, more in zip(self.unsampled, skipped, strict=True)]
 
     def observe(
         self,
@@ -62,6 +77,7 @@ class Sampler:
         """
         now, confidence = self.clock(), result.get("confidence")
         plan = self.find_plan(now)
+        self.add_skipped()
         stratum = int(plan.is_flagged(confidence) if is_flagged is None else is_flagged)
         id_ = token_hex(8)
         if not is_sampled(self.salt, id_, plan.sampling[stratum]):
