@@ -124,6 +124,7 @@ class Service:
         reservation = self.begin(job.client, is_side_task=is_side_task, bound=self.bound_cost(job))
         spending, started_at = Spending(reservation, self.prices), time.perf_counter()
         task = asyncio.create_task(self.run_job(job, spending, on_event))
+        job.record.is_answering = True
         task.add_done_callback(lambda done: self.record_end(job, done, spending, time.perf_counter() - started_at))
         return task
 

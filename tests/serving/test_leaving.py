@@ -15,6 +15,7 @@ import httpx
 import httpx2
 import pytest
 from api_server import Api, Serve
+from log_pipe import LogPipe
 from openai_bodies import Response
 from openai_server import OpenAIServer
 from starlette.requests import ClientDisconnect
@@ -199,3 +200,18 @@ async def test_a_client_that_leaves_before_the_first_event_stops_the_run(store: 
         await app(scope, receive, refuse_to_send)
     assert asyncio.all_tasks() == {asyncio.current_task()}
     assert model.history == []
+
+
+@pytest.mark.parametrize("leave", [cancel_tool, cancel_tool_in_session, end_session, drop_connection])
+async def test_a_call_that_is_left_is_logged_with_what_it_took(
+    leave: Leave, log: LogPipe, serve: Serve, openai_server: OpenAIServer
+) -> None:
+    openai_server.reply(Response("1931", hold=True))
+    api = serve(**SETTINGS, access_tokens=(TOKEN,), make_other_app=make_mcp_app, log_file=str(log.path))
+    await leave(api.url, openai_server)
+    line = await asyncio.to_thread(log.read_until, tool="ask")
+    assert (line["outcome"], line["status"], line["method"]) == ("stopped", 499, "concat")
+    assert line["calls"] >= 0
+    assert line["client"] == "owner"
+    metrics = api.get("/metrics", **HEADERS).text
+    assert 'quorum_client_questions_total{client="owner",outcome="stopped"} 1' in metrics

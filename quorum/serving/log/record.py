@@ -53,6 +53,8 @@ class RequestRecord:
     question: str = ""
     answer: str = ""
     trace: Any = None
+    is_answering: bool = False  # an answer has begun, and has not ended
+    has_response: bool = False  # the response has ended
     began_at: float = field(default_factory=time.time)
     began: float = field(default_factory=time.perf_counter)
 
@@ -68,9 +70,16 @@ class RequestRecord:
     def end_answer(self, outcome: str, usage: Mapping[str, Usage], dollars: float | None, answer: str) -> None:
         """Note the outcome of a question or side task, and what it took."""
         self.outcome, self.usage, self.dollars, self.answer = outcome, usage, dollars, answer
-        if outcome == "stopped":
+        self.is_answering = False
+        if outcome == "stopped" and not self.status:
             self.fail(CLIENT_LEFT, "stopped")
-        if self.event == "answer":  # no response ends after it
+        if self.event == "answer" or self.has_response:  # no response ends after it
+            self.write(self)
+
+    def end_response(self) -> None:
+        """Write the record. That of an MCP tool whose client has left is written when its answer has ended, too."""
+        self.has_response = True
+        if not self.is_answering:
             self.write(self)
 
     def fail(self, status: int, code: str | None) -> None:

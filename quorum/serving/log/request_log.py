@@ -58,7 +58,7 @@ class LoggedApp:
             if not record.collection:
                 record.collection = clean_path(str(scope.get("path_params", {}).get("collection", "")))
             if scope["path"] != PUBLIC_PATH or record.final_status != 200:
-                self.log.add(record)
+                record.end_response()
 
     async def watch(self, scope: Scope, receive: Receive, response: "NotedResponse") -> None:
         """Let the application answer, and note if the response does not come to its end."""

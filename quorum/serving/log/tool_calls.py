@@ -39,6 +39,6 @@ def noted(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         finally:
             CURRENT_RECORD.reset(token)
             if request_record is None:
-                log.add(record)
+                record.end_response()
 
     return note
