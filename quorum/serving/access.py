@@ -94,13 +94,14 @@ class TokenFile:
             check_token(token)
         check_names(tokens)
         self.tokens = {token.hash: token for token in tokens}
-        self.is_broken = False
+        self.is_broken = self.must_retry = False
+        self.told = ""
         self.warn_if_open()
 
     def find(self, hash_: str) -> NamedToken | None:
         """The entry with this hash. Raises `Refusal` (503) as long as the file cannot be used."""
         state = self.look()
-        if state != self.state:
+        if state != self.state or self.must_retry:
             self.state = state
             self.read_again()
         if self.is_broken:
@@ -123,9 +124,13 @@ class TokenFile:
             tokens = read_named_tokens(self.path)
         except SetupError as error:
             self.is_broken = True
-            print(f"quorum: nobody of the token file is let in until it is mended: {error}", file=sys.stderr)
+            # What the system refuses now it may allow later, without a change of the file.
+            self.must_retry = isinstance(error.__cause__, OSError)
+            if str(error) != self.told:
+                self.told = str(error)
+                print(f"quorum: nobody of the token file is let in until it is mended: {error}", file=sys.stderr)
             return
-        self.is_broken = False
+        self.is_broken, self.must_retry, self.told = False, False, ""
         for token in tokens:
             try:
                 self.check_token(token)

@@ -99,7 +99,7 @@ def read_named_tokens(path: Path) -> list[NamedToken]:
             f"--tokens {escape_name(path)}"
         ) from None
     except OSError as error:
-        raise explain_os_error(error, f"The token file {escape_name(path)}") from None
+        raise explain_os_error(error, f"The token file {escape_name(path)}") from error
     except (JSONDecodeError, UnicodeDecodeError) as error:
         reason = f"{error.msg}, line {error.lineno}" if isinstance(error, JSONDecodeError) else "it is not UTF-8"
         refuse(path, f"it is no JSON ({reason})")

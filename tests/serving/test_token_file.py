@@ -203,3 +203,21 @@ def test_many_processes_add_and_revoke_at_once(tmp_path: Path) -> None:
     more = [run("revoke", name) for name in gone] + [run("add", "late")]
     assert [process.wait(60) for process in more] == [0] * len(more)
     assert sorted(token.name for token in read_named_tokens(tmp_path / "tokens.json")) == sorted([*kept, "late"])
+
+
+def test_a_file_that_could_not_be_read_for_a_while_is_read_again(
+    team_file: TeamFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resource = pytest.importorskip("resource", reason="this system has no such limits")
+    access = Access(token_file=TokenFile(team_file.path)) if team_file.add("alice") else Access()
+    token = team_file.add("bob")  # the file has changed
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, limits[1]))  # no file can be opened
+    try:
+        for _ in range(2):
+            with pytest.raises(Refusal, match="cannot be used now"):
+                access.find_by_token(token)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert access.find_by_token(token) is not None
+    assert capsys.readouterr().err.count("until it is mended") == 1
