@@ -71,6 +71,11 @@ def mcp(
         raise SetupError(
             "--log-file - is the standard output, over which quorum mcp speaks the protocol; give a file, or --http."
         )
+    if not http and (token_file is not None or allow_origin):
+        raise SetupError(
+            "--tokens (or QUORUM_TOKEN_FILE) and --allow-origin say who may ask over HTTP, and quorum mcp speaks over "
+            "stdin and stdout; add --http, or leave them out."
+        )
     options = make_server_options(
         host,
         token,

@@ -1,6 +1,8 @@
 """What an agent is told when a tool fails: in the names of the tools and their arguments, not of commands."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from quorum.serving.errors import Refusal
 from quorum.serving.permissions import Permissions
@@ -41,6 +43,26 @@ def describe_for_agents(refusal: Refusal) -> str:
     message = "; ".join(dict.fromkeys(clauses))
     message = message[:1].upper() + message[1:] if message.startswith(ASK_THE_OWNER) else message
     return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+def describe_arguments(tool: str, errors: Sequence[Any]) -> str:
+    """Which argument of a tool is missing or does not fit. errors: as pydantic lists them.
+
+    >>> describe_arguments("ask", [{"loc": ("question",), "type": "missing", "msg": "Field required"}])
+    'ask needs the argument question.'
+    >>> describe_arguments("search", [{"loc": ("k",), "type": "less_than_equal", "msg": "Input should be at most 50"}])
+    'The argument k of search does not fit: Input should be at most 50.'
+    """
+    sentences = []
+    for error in errors:
+        name = str(next(iter(error["loc"]), "arguments"))
+        is_missing = error["type"] == "missing"
+        sentences.append(
+            f"{tool} needs the argument {name}."
+            if is_missing
+            else f"The argument {name} of {tool} does not fit: {error['msg']}."
+        )
+    return " ".join(dict.fromkeys(sentences))
 
 
 def find_asked_collection(permissions: Permissions, name: str | None) -> str:

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationError
 
 from quorum.api.stream import Event, NodeFinished
 from quorum.core.cancellation import wait_for_task
@@ -29,7 +29,7 @@ from quorum.serving.describe_collections import describe_collection
 from quorum.serving.errors import Refusal, explain_failure
 from quorum.serving.log.record import get_record
 from quorum.serving.log.tool_calls import noted
-from quorum.serving.mcp_messages import describe_for_agents, find_asked_collection, find_asked_model
+from quorum.serving.mcp_messages import describe_arguments, describe_for_agents, find_asked_collection, find_asked_model
 from quorum.serving.mcp_sessions import OwnedSessions
 from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.service import Service
@@ -72,6 +72,18 @@ Count = Annotated[
 ]
 
 
+class Server(MCPServer):
+    """The MCP server, which tells an agent in a sentence which argument of a tool does not fit."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(describe_arguments(name, error.__cause__.errors())) from None
+            raise
+
+
 def make_mcp(service: Service, *, has_names: bool = False) -> Any:
     """The MCP server. The descriptions of its tools say what the collections contain when this function is called.
 
@@ -86,7 +98,7 @@ def make_mcp(service: Service, *, has_names: bool = False) -> Any:
     else:
         described = tools.describe_collections(service.permissions)
         collections_text = " ".join(f"{name}: {content}" for name, content in described.items())
-    server: Any = MCPServer(
+    server: Any = Server(
         "quorum", title="Quorum", version=__version__, instructions=collections_text, log_level="WARNING"
     )
     descriptions = {

@@ -229,3 +229,17 @@ async def test_a_damaged_store_is_told_to_the_agent_and_the_log(
     for tool in ("collections", "passage"):
         assert log.read_until(tool=tool)["status"] >= 400
     assert "Traceback" not in capsys.readouterr().err
+
+
+async def test_a_missing_argument_is_named(serve: Serve) -> None:
+    async with open_http_client(serve(access_tokens=(TOKEN,), make_other_app=make_mcp_app).url) as client:
+        result = await client.call_tool("ask", {})
+    assert result.is_error
+    assert result.content[0].text == "ask needs the argument question."  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("option", [("--tokens", "tokens.json"), ("--allow-origin", "https://chat.example.org")])
+def test_access_over_stdio_is_refused(option: tuple[str, str], quorum: Any) -> None:
+    run = quorum("mcp", *option)
+    assert run.code == 2
+    assert "add --http, or leave them out" in run.err
