@@ -192,11 +192,15 @@ class Permissions:
                 return ServedModel(str(id_), method, self.get_own_collection())
         raise Refusal(
             404,
-            f"There is no model {str(id_)[:100]!r}; GET /v1/methods and /v1/collections list what a model, "
-            "METHOD@COLLECTION, is made of.",
+            f"There is no model {str(id_)[:100]!r}; GET /v1/models lists the models{self.give_example()}.",
             "model_not_found",
             param="model",
         )
+
+    def give_example(self) -> str:
+        """A model that the client may ask; empty if there is none. This reads the store."""
+        names = self.list_collections()
+        return f", for example {self.default_method}@{names[0]}" if names and self.list_methods() else ""
 
     def get_own_collection(self) -> str:
         """The server's own collection. Raises `Refusal` (400) if it has none, because its store holds several."""

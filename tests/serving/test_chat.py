@@ -327,3 +327,9 @@ def test_votes_stream_as_they_come_and_then_the_answer(serve: Serve, openai_serv
         for chunk in chunks[1:-1]
     ]
     assert contents[:2] == ["votes", "1931"]
+
+
+def test_an_unknown_model_is_told_with_one_that_can_be_asked(serve: Serve) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Finished when?"}]}
+    message = serve().post(body).json()["error"]["message"]
+    assert message == "There is no model 'gpt-4o'; GET /v1/models lists the models, for example concat_pf@towers."
