@@ -83,6 +83,8 @@ def add_token(
             "'-' (and not local, owner or health)."
         )
     parse_where(where)
+    check_methods(split_names(methods) or ())
+    warn_of_collections(split_names(collections) or ())
     token = f"quorum_{token_hex(24)}"
     limits = Allowance(questions_per_minute, dollars_per_day)
     entry = NamedToken(
@@ -132,6 +134,42 @@ def revoke_token(name: Name, file: File = DEFAULT_FILE) -> None:
             raise SetupError(f"{file} has no token of {name[:80]!r}; it has: {known}.")
         tokens[:] = kept
     typer.echo(f"{name} is revoked.")
+
+
+def check_methods(names: tuple[str, ...]) -> None:
+    """Raise `SetupError` for a name that looks like a mistyped method. Any other unknown name is warned of: it may be
+    that of a cascade, which a server serves with --composed.
+    """
+    from difflib import get_close_matches
+
+    from quorum.graphs.catalogue import list_methods
+
+    known = list_methods() if names else {}
+    for name in names:
+        if name in known:
+            continue
+        similar = get_close_matches(name, known, n=1, cutoff=0.85)
+        if similar:
+            raise SetupError(f"There is no method {name!r}; did you mean {similar[0]}? quorum methods lists them.")
+        typer.echo(f"quorum: {name!r} is no method of Quorum; a server must serve it with --composed.", err=True)
+
+
+def warn_of_collections(names: tuple[str, ...]) -> None:
+    """Say which collections the store of this folder lacks. It may be another store than the server's."""
+    if not names:
+        return
+    from contextlib import suppress
+
+    from quorum.cli.settings import read_context
+    from quorum.retrievers.collection_names import SAMPLE
+    from quorum.retrievers.collections import list_collections
+
+    with suppress(SetupError):  # without a store that can be read there is nothing to compare with
+        store = read_context(None).store
+        held = {SAMPLE, *list_collections(store)}
+        for name in names:
+            if name not in held:
+                typer.echo(f"quorum: the store {store} has no collection {name!r} now.", err=True)
 
 
 def split_names(text: str | None) -> tuple[str, ...] | None:

@@ -81,3 +81,14 @@ def test_a_server_takes_the_file_and_refuses_a_missing_one(command: list[str], q
     assert "There is no token file" in run.err
     origin = quorum(*command, "--allow-origin", "*")
     assert (origin.code, "--allow-origin '*' is no origin" in origin.err) == (2, True)
+
+
+def test_a_mistyped_method_is_refused_and_an_unknown_name_warned_of(quorum: Any, tmp_path: Path) -> None:
+    file = str(tmp_path / "tokens.json")
+    refused = quorum("token", "add", "alice", "--methods", "concatt", "--tokens", file)
+    assert (refused.code, Path(file).exists()) == (2, False)
+    assert "There is no method 'concatt'; did you mean concat?" in refused.err
+    added = quorum("token", "add", "alice", "--methods", "careful", "--collections", "handbok", "--tokens", file)
+    assert added.code == 0
+    assert "'careful' is no method of Quorum; a server must serve it with --composed." in added.err
+    assert "has no collection 'handbok' now." in added.err
