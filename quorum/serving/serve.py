@@ -1,5 +1,6 @@
 """Runs the server in one process: the API and, if the caller gives one, the page or the MCP server."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -158,6 +159,13 @@ def make_access(service: Service, options: Options) -> Access:
 
     def check_names(tokens: Sequence[NamedToken]) -> None:
         service.permissions.check_names(tokens, str(options.token_file))
+        filtered = [token.name for token in tokens if token.where is not None]
+        if service.watches is not None and filtered:
+            print(
+                f"quorum: the answers of {', '.join(filtered)} are neither sampled nor withheld by --watch: nothing was "
+                "promised under the filters of their tokens.",
+                file=sys.stderr,
+            )
 
     return Access(options.access_tokens, TokenFile(options.token_file, check_token, check_names), origins)
 

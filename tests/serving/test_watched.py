@@ -13,6 +13,7 @@ import httpx
 import pytest
 from api_server import Api, Serve
 from decision_results import write_results
+from named_clients import TeamFile
 from openai_server import OpenAIServer, Request
 
 from quorum.core.context import Context
@@ -271,3 +272,13 @@ def test_the_owner_labels_over_http_and_nobody_else(serve: Serve, openai_server:
     first = api.get("/v1/labels/run", **owner).json()["data"][0]
     assert save("run", {"task": first["id"], "right": None}).json() == {"waiting": lists["run"] - 1}
     assert read_pair([str(results)]).list_tasks()[0].id != first["id"]
+
+
+def test_it_is_said_that_answers_under_a_tokens_filter_are_not_watched(
+    serve: Serve, store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    team_file = TeamFile(tmp_path / "tokens.json")
+    team_file.add("alice", where="team=HR")
+    team_file.add("bob")
+    serve(store=str(store), watch=WatchOptions(("filtered=concat",), 0.9), token_file=team_file.path)
+    assert "the answers of alice are neither sampled nor withheld by --watch" in capsys.readouterr().err

@@ -28,7 +28,7 @@ class RequestRecord:
     write: called with the record when it has ended. event: "request" or "answer" (of a run). id: the request's id;
     client: the name of its token; address: the client's, only if it has no access. sent: the HTTP status with which
     the response began; status: the status that says how it really ended, if that is another one; code: the error's.
-    outcome: answered, unknown, failed or stopped; usage: by prompt name; dollars: None if a price is unknown.
+    outcome: answered, unknown, withheld, failed or stopped; usage: by prompt name; dollars: None if a price is unknown.
     trace: OpenTelemetry's context in the request, if spans are made.
     """
 
