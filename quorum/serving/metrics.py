@@ -46,7 +46,8 @@ class Metrics:
     ) -> None:
         """Record the end of a question or side task.
 
-        outcome: answered, unknown, withheld, failed or stopped. usage: by prompt name. dollars: None if a price is unknown.
+        outcome: answered, unknown, withheld, failed or stopped. usage: by prompt name. dollars: None if a price is
+        unknown.
         """
         label = f'method="{method}"'
         self.counts["quorum_questions_total"][f'{label},outcome="{outcome}"'] += 1

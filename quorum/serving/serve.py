@@ -162,8 +162,8 @@ def make_access(service: Service, options: Options) -> Access:
         filtered = [token.name for token in tokens if token.where is not None]
         if service.watches is not None and filtered:
             print(
-                f"quorum: the answers of {', '.join(filtered)} are neither sampled nor withheld by --watch: nothing was "
-                "promised under the filters of their tokens.",
+                f"quorum: the answers of {', '.join(filtered)} are neither sampled nor withheld by --watch: nothing "
+                "was promised under the filters of their tokens.",
                 file=sys.stderr,
             )
 

@@ -123,9 +123,7 @@ def test_a_span_names_the_route_and_a_known_verb(collector: Collector, serve: Se
     assert collector.wait_for(f"GET {route}")
 
 
-def test_a_span_holds_no_filter_of_a_cascade(
-    collector: Collector, serve: Serve, openai_server: OpenAIServer
-) -> None:
+def test_a_span_holds_no_filter_of_a_cascade(collector: Collector, serve: Serve, openai_server: OpenAIServer) -> None:
     openai_server.reply("1931")
     filter_ = "[where=title!=who told Anna]"
     assert serve().post({**QUESTION, "model": f"concat{filter_}>post_fusion{filter_}"}).status_code == 200

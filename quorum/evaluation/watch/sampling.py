@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from secrets import token_hex
-from threading import Lock
 from statistics import median
+from threading import Lock
 from typing import Any
 
 from quorum.algorithms.vote_key import vote_key
