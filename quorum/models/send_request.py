@@ -75,9 +75,11 @@ async def send_until_answered(request: Request, tries: ServerTries) -> Record:
     """See `send_request`. tries: logs the tries that failed."""
     clock, attempt, server_tries = request.clock, 0, 0
     last_error: Exception | None = None
+    last_status: int | None = None
     dropped_parameters: set[str] = set()  # refused during this call; if one is refused twice, the call fails
     estimate = estimate_messages(request.messages, request.tools)
     while True:
+        left_out = frozenset(get_refusals(request))
         try:
             return await send_once(request, estimate, is_cut_again=isinstance(last_error, CutStream))
         except QuorumError:
@@ -91,7 +93,9 @@ async def send_until_answered(request: Request, tries: ServerTries) -> Record:
             failure = judge_denial(request, failure)
             if is_schema_refusal(request, failure):
                 raise SchemaRefused from error
-            if refused_part := find_refused_part(request, failure):
+            is_repeated = failure.status is not None and failure.status == last_status
+            last_status = failure.status
+            if refused_part := find_refused_part(request, failure, left_out, is_repeated=is_repeated):
                 if refused_part == TOOLS:
                     raise refuse_tools(request, failure) from error
                 record_refusal(request, refused_part)

@@ -18,7 +18,8 @@ from quorum.models.request import Request
 
 TOOLS, TOOL_CHOICE, STRICT = "tools", "tool_choice", "strict"
 NO_CALL = "none"  # the tool choice that forbids calls
-TOOL_WORDS = re.compile(r"\btools?\b|tool[_ -]?(choice|use|call)|\bfunctions?\b|function[_ -]?call", re.IGNORECASE)
+TOOL_WORDS = re.compile(r"\btools?\b|tool[_ -]?(choice|use|call)|function[_ -]?call", re.IGNORECASE)
+FUNCTION_WORD = re.compile(r"\bfunctions?\b", re.IGNORECASE)  # in a server's own bug, too, so it counts with 4xx only
 # Words by which a server that failed (5xx) says that it takes no tools, and did not only fail to read a call.
 REFUSING_WORDS = re.compile(r"support|requires?\b|enabled?\b|disabled|not implemented|unknown|unrecogni", re.IGNORECASE)
 FAILED_CALL = re.compile(r"failed_generation|tool_use_failed|failed to (call|parse)", re.IGNORECASE)
@@ -81,25 +82,38 @@ def write_tool(tool: Mapping[str, Any], refused_names: Collection[str]) -> dict[
     return {**tool, "function": function}
 
 
-def find_refused_part(request: Request, failure: Failure) -> Literal["tools", "tool_choice", "strict"] | None:
+def find_refused_part(
+    request: Request, failure: Failure, left_out: Collection[str], *, is_repeated: bool = False
+) -> Literal["tools", "tool_choice", "strict"] | None:
     """What a server refuses by this failure: the tools, their field `strict`, the tool choice "none", or nothing.
+
+    left_out: the names that were refused when the request was sent, which it did not hold; only what it held can be
+    refused by it, also if another request recorded that meanwhile. is_repeated: the last try failed with the same
+    status; a 5xx may be a passing fault, so only the second one counts.
 
     The tools are refused by the first request only: a failure of a later one, which follows calls that the server took,
     says nothing about tools.
     """
-    if not request.tools or failure.parameter is not None or not TOOL_WORDS.search(failure.message):
+    if not request.tools or failure.parameter is not None or not is_tool_refusal(failure, is_repeated):
         return None
-    if FAILED_CALL.search(failure.message):
-        return None
-    is_refused = failure.kind == "refused" and failure.status in (400, 404, 422)
-    is_broken = failure.kind == "retryable" and failure.status in (500, 501)
-    if not is_refused and not (is_broken and REFUSING_WORDS.search(failure.message)):
-        return None
-    if STRICT in failure.message and STRICT not in get_refusals(request):
+    if request.tool_choice == NO_CALL and TOOL_CHOICE in left_out:
+        return None  # no tools were sent
+    if STRICT in failure.message and STRICT not in left_out:
         return "strict"
     if request.tool_choice == NO_CALL:
         return "tool_choice"
     return "tools" if all(message.type != "tool" for message in request.messages) else None
+
+
+def is_tool_refusal(failure: Failure, is_repeated: bool) -> bool:
+    """Whether the server refuses tools, or a part of them, in words. is_repeated: see `find_refused_part`."""
+    if FAILED_CALL.search(failure.message):
+        return False
+    names_tools = bool(TOOL_WORDS.search(failure.message))
+    if failure.kind == "refused" and failure.status in (400, 404, 422):
+        return names_tools or bool(FUNCTION_WORD.search(failure.message))
+    is_broken = failure.kind == "retryable" and failure.status in (500, 501) and is_repeated
+    return is_broken and names_tools and bool(REFUSING_WORDS.search(failure.message))
 
 
 def refuse_tools(request: Request, failure: Failure) -> SetupError:
