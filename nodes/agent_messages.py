@@ -105,11 +105,12 @@ def order_passages(turns: Sequence[Turn]) -> list[NumberedPassage]:
 def number_passages(turns: Sequence[Turn], found: Mapping[str, Sequence[Passage]]) -> list[Turn]:
     """The turns, whose last one gets the passages that its calls found. found: {id of a call: its passages}.
 
-    Passages are numbered over the whole run, from 1. One that was found before keeps its number.
+    Passages are numbered over the whole run, from 1. One that was found before keeps its number, unless its text is
+    another: a context filter shortens a passage for each query.
     """
     *earlier_turns, last = turns
     numbers = {
-        passage["id"]: number
+        get_key(passage): number
         for call in list_calls(earlier_turns)
         for number, passage in zip(call["numbers"], call["passages"], strict=True)
     }
@@ -118,10 +119,15 @@ def number_passages(turns: Sequence[Turn], found: Mapping[str, Sequence[Passage]
     for call in last["calls"]:
         passages = list({passage["id"]: passage for passage in found.get(call["id"], ())}.values())
         for passage in passages:
-            if passage["id"] not in numbers:
-                numbers[passage["id"]], next_number = next_number, next_number + 1
-        calls.append({**call, "passages": passages, "numbers": [numbers[passage["id"]] for passage in passages]})
+            if get_key(passage) not in numbers:
+                numbers[get_key(passage)], next_number = next_number, next_number + 1
+        calls.append({**call, "passages": passages, "numbers": [numbers[get_key(passage)] for passage in passages]})
     return [*earlier_turns, Turn(text=last["text"], calls=calls)]  # type: ignore[typeddict-item]
+
+
+def get_key(passage: Passage) -> tuple[str, str]:
+    """What makes a passage the same as another: its id and its text."""
+    return passage["id"], passage["text"]
 
 
 def drop_unshown_passages(turns: Sequence[Turn], shown: Collection[int]) -> list[Turn]:

@@ -280,6 +280,21 @@ async def test_a_passage_is_opened_with_what_stands_around_it(number: Any) -> No
     )
 
 
+async def test_a_passage_that_a_filter_shortens_otherwise_is_shown_again() -> None:
+    text = (
+        "The lighthouse of Vell was built by Ann Crane in 1839. It stands on a rock. "
+        "The keeper of the tower in 1901 was Tom Reed, a sailor from Orm."
+    )
+    passages = [Passage(id="vell", title="Vell", text=text), Passage(id="orm", title="Orm", text="Orm is a town.")]
+    queries = ["Who built the lighthouse of Vell?", "Who was the keeper of the tower in 1901?"]
+    model = ScriptedModel().on("agent", *map(call_search, queries), "x\nAnswer: Tom Reed")
+    await ask("agent", model, passages, context_filter="embedded")
+    first, second = write_conversation(model.history[2].messages)[2::2]
+    assert "Ann Crane" in first
+    assert "Tom Reed" not in first
+    assert "Tom Reed" in second
+
+
 async def test_as_the_second_step_of_a_cascade_it_is_asked_only_if_the_first_finds_nothing() -> None:
     for first_reply, calls in (("Unknown", {"answer": 1, "agent": 2}), ("Jillian Belk", {"answer": 1})):
         model = ScriptedModel().on("answer", first_reply).on("agent", call_search("Bell"), FINAL_REPLY)
