@@ -12,6 +12,7 @@ from langgraph.types import Overwrite
 
 from quorum.core.context import Context, get_context
 from quorum.core.state import State, Step, ToolUse, Turn
+from quorum.core.text import UNKNOWN
 from quorum.models.call import Reply
 from quorum.models.tools import write_call
 from quorum.nodes.agent_calls import SEARCH, is_faulty, make_seed_turn, may_call, plan_calls
@@ -20,7 +21,8 @@ from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import count_replies, read_replies
 from quorum.nodes.send_messages import SentTurn, send_turn
 from quorum.nodes.steps import get_steps, make_outcome, normalize_yes_no_answer
-from quorum.parsing.answers import parse_reasoned_answer
+from quorum.parsing.answers import Parsed, ReasonedAnswer, parse_reasoned_answer
+from quorum.parsing.written_calls import is_written_call
 from quorum.prompts.escape import undo_escapes
 from quorum.prompts.steps import AGENT
 from quorum.retrievers.documents import UnorderedDocumentsError, find_neighbours
@@ -107,7 +109,7 @@ def keep_shown_passages(steps: list[Step], turns: list[Turn], shown_turns: list[
 async def read_answer(question: str, steps: list[Step], sent: SentTurn, runtime: Runtime[Context]) -> State:
     """The update with the answer of a turn without calls, as a last step."""
     prompt = AGENT.read_with(
-        lambda reply: normalize_yes_no_answer(parse_reasoned_answer(reply, question), question, runtime)
+        lambda reply: normalize_yes_no_answer(parse_last_reply(reply, question), question, runtime)
     )
     replies = await read_replies(
         prompt,
@@ -128,6 +130,14 @@ async def read_answer(question: str, steps: list[Step], sent: SentTurn, runtime:
         **note_brief_answer_type(AGENT, question, runtime),
         **replies.state_update,
     }
+
+
+def parse_last_reply(reply: str, question: str) -> Parsed[ReasonedAnswer]:
+    """The answer in a reply without calls. A call that is written as text is malformed, and its answer unknown."""
+    parsed = parse_reasoned_answer(reply, question)
+    # A reply may think in such marks and then answer in the form asked for.
+    is_call = is_written_call(reply) and (parsed.malformed or reply.lstrip().startswith(("{", "[", "`")))
+    return Parsed(ReasonedAnswer(UNKNOWN, None), malformed=True) if is_call else parsed
 
 
 def count_calls(sent: SentTurn, calls: list[ToolUse]) -> State:

@@ -11,7 +11,7 @@ from quorum.models.tools import ToolCall
 SEARCH, OPEN_DOCUMENT = "search", "open_document"
 MOST_CALLS_PER_TURN = 4
 MOST_FAULTY_TURNS = 3  # in a row; then the model must answer
-LIMIT_REACHED = "Search limit reached."
+LIMIT_REACHED = "Search limit reached. Answer now, in the form asked for."
 TOO_MANY_AT_ONCE = f"Only {MOST_CALLS_PER_TURN} calls are carried out at a time."
 FAULT = "This call cannot be carried out: "  # begins the note on a malformed call
 

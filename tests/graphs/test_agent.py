@@ -106,11 +106,11 @@ async def test_searches_beyond_the_limit_are_told_so_and_the_next_turn_may_call_
         [
             "search Jan Hooks -> 1 jan, 2 work",
             "search Bell -> 3 bell, 4 mansion",
-            "search tea: Search limit reached.",
+            "search tea: Search limit reached. Answer now, in the form asked for.",
         ]
     ]
     assert [sent.parameters.get("tool_choice") for sent in model.history] == [None, "none"]
-    assert write_conversation(model.history[1].messages)[-1] == "tool: Search limit reached."
+    assert write_conversation(model.history[1].messages)[-1] == "tool: Search limit reached. Answer now, in the form asked for."
 
 
 async def test_at_most_four_calls_of_a_turn_are_carried_out() -> None:
@@ -202,6 +202,25 @@ async def test_an_answer_beside_a_call_is_ignored() -> None:
 async def test_the_final_reply_ends_in_the_answer(reply: str, answer_text: str, malformed: int) -> None:
     result = await ask("agent", ScriptedModel().on("agent", reply))
     assert (result["answer"], sum(count["count"] for count in result["malformed"].values())) == (answer_text, malformed)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '<tool_call>{"name":"search","arguments":{"query":"Bell"}}</tool_call>',
+        '<tool_call>\n{"name":"search","arguments":{"query":"Bell"}}\n</tool_call>',
+        '{"name": "search", "arguments": {"query": "Answer: Bell"}}',
+        '```json\n{"name": "search", "parameters": {"query": "Bell"}}\n```',
+    ],
+)
+async def test_a_call_that_is_written_as_text_is_no_answer(reply: str) -> None:
+    result = await ask("agent", ScriptedModel().on("agent", reply))
+    assert (result["answer"], result["unknown"], result["malformed"]["agent"]["count"]) == ("unknown", True, 1)
+
+
+async def test_marks_of_calls_before_an_answer_do_not_hide_it() -> None:
+    result = await ask("agent", ScriptedModel().on("agent", f"<tool_call></tool_call>{FINAL_REPLY}"))
+    assert (result["answer"], result["malformed"]) == ("Jillian Belk", {})
 
 
 REPLIES = st.one_of(
