@@ -16,7 +16,7 @@ from quorum.core.text import UNKNOWN
 from quorum.models.call import Reply
 from quorum.models.tools import write_call
 from quorum.nodes.agent_calls import SEARCH, is_faulty, make_seed_turn, may_call, plan_calls
-from quorum.nodes.agent_messages import drop_unshown_passages, list_turn_steps, number_passages
+from quorum.nodes.agent_messages import list_turn_steps, mark_unshown_passages, number_passages
 from quorum.nodes.answer_types import note_brief_answer_type
 from quorum.nodes.ask import count_replies, read_replies
 from quorum.nodes.send_messages import SentTurn, send_turn
@@ -41,7 +41,7 @@ async def agent_turn(state: State, runtime: Runtime[Context]) -> State:
     turns, max_steps = get_turns(state), get_context(runtime).max_steps
     may_search = may_call(turns, max_steps)
     sent = await send_turn(state["question"], turns, runtime, may_search=may_search)
-    shown_turns = drop_unshown_passages(turns, sent.shown_numbers)
+    shown_turns = mark_unshown_passages(turns, sent.shown_numbers)
     steps = keep_shown_passages(get_steps(state), turns, shown_turns)
     calls = plan_calls(sent.reply.tool_calls, shown_turns, max_steps) if may_search else []
     if not calls:

@@ -60,6 +60,7 @@ def plan_calls(calls: Sequence[ToolCall], turns: Sequence[Turn], max_steps: int)
             repeats=None,
             numbers=[],
             passages=[],
+            left_out=[],
         )
         if steps >= max_steps:
             use["note"] = LIMIT_REACHED
@@ -148,7 +149,14 @@ def iterate_asked(turns: Sequence[Turn]) -> Iterator[Turn]:
 def make_seed_turn(question: str) -> Turn:
     """The search for the question itself, which is made before the model is asked (the setting seed_search)."""
     use = ToolUse(
-        id="seed", tool=SEARCH, arguments={"query": question}, note=None, repeats=None, numbers=[], passages=[]
+        id="seed",
+        tool=SEARCH,
+        arguments={"query": question},
+        note=None,
+        repeats=None,
+        numbers=[],
+        passages=[],
+        left_out=[],
     )
     return Turn(text="", calls=[use])
 

@@ -50,12 +50,17 @@ def write_results(turns: Sequence[Turn], shown: Collection[int]) -> dict[str, st
 
 
 def find_first_calls(calls: Sequence[ToolUse]) -> dict[int, str]:
-    """{number of a passage: the id of the call that found it first}."""
+    """{number of a passage: the id of the first call that found it and for whose result the window had room}."""
     first_calls: dict[int, str] = {}
     for call in calls:
-        for number in call["numbers"]:
+        for number in list_seen_numbers(call):
             first_calls.setdefault(number, call["id"])
     return first_calls
+
+
+def list_seen_numbers(call: ToolUse) -> list[int]:
+    """The numbers of a call's passages without those that were left out of the prompt after it."""
+    return [number for number in call["numbers"] if number not in call["left_out"]]
 
 
 def write_result(
@@ -70,9 +75,9 @@ def write_result(
         return "No passage found."
     lines = []
     for number, passage in zip(call["numbers"], call["passages"], strict=True):
-        if number not in shown:
+        if number not in shown or number in call["left_out"]:
             lines.append(f"[{number}] (left out: there is no room for it)")
-        elif first_calls[number] == call["id"]:
+        elif first_calls.get(number) == call["id"]:
             lines.append(format_passage(number, passage))
         else:
             lines.append(f"[{number}] (shown above)")
@@ -84,7 +89,14 @@ def write_reference(earlier_call: ToolUse) -> str:
     done = "Already searched" if earlier_call["tool"] == SEARCH else "Already opened"
     if not earlier_call["numbers"]:
         return f"{done}; no passage was found."
-    return f"{done}; see {', '.join(f'[{number}]' for number in earlier_call['numbers'])}."
+    if numbers := list_seen_numbers(earlier_call):
+        return f"{done}; see {name_numbers(numbers)}."
+    return f"{done}; there was no room for what it found: {name_numbers(earlier_call['numbers'])}."
+
+
+def name_numbers(numbers: Sequence[int]) -> str:
+    """Passages, as a prompt names them: "[1], [2]"."""
+    return ", ".join(f"[{number}]" for number in numbers)
 
 
 def order_passages(turns: Sequence[Turn]) -> list[NumberedPassage]:
@@ -97,7 +109,7 @@ def order_passages(turns: Sequence[Turn]) -> list[NumberedPassage]:
         (rank, -search, number, passage)
         for search, call in enumerate(calls)
         for rank, (number, passage) in enumerate(zip(call["numbers"], call["passages"], strict=True))
-        if first_calls[number] == call["id"]
+        if first_calls.get(number) == call["id"]
     ]
     return [(number, passage) for _, _, number, passage in sorted(positions, key=lambda position: position[:2])]
 
@@ -130,19 +142,17 @@ def get_key(passage: Passage) -> tuple[str, str]:
     return passage["id"], passage["text"]
 
 
-def drop_unshown_passages(turns: Sequence[Turn], shown: Collection[int]) -> list[Turn]:
-    """The turns; the last one keeps only the passages that the prompt shows, because no prompt has shown the others.
-    shown: their numbers.
+def mark_unshown_passages(turns: Sequence[Turn], shown: Collection[int]) -> list[Turn]:
+    """The turns; the calls of the last one note as left out the passages that no prompt has shown. shown: the numbers
+    of those that the prompt after it shows.
     """
     if not turns:
         return []
     *earlier_turns, last = turns
-    known = {number for call in list_calls(earlier_turns) for number in call["numbers"]}
-    calls = []
-    for call in last["calls"]:
-        kept = [n for n, number in enumerate(call["numbers"]) if number in known or number in shown]
-        numbers, passages = [call["numbers"][n] for n in kept], [call["passages"][n] for n in kept]
-        calls.append({**call, "numbers": numbers, "passages": passages})
+    seen = {number for call in list_calls(earlier_turns) for number in list_seen_numbers(call)}.union(shown)
+    calls = [
+        {**call, "left_out": [number for number in call["numbers"] if number not in seen]} for call in last["calls"]
+    ]
     return [*earlier_turns, Turn(text=last["text"], calls=calls)]  # type: ignore[typeddict-item]
 
 
@@ -155,7 +165,15 @@ def describe_call(call: ToolUse) -> str | None:
 
 def list_turn_steps(turn: Turn) -> list[tuple[str, str | None, list[Passage]]]:
     """(thought, query, passages) of each call of a turn that was carried out. The text beside the calls is the thought
-    of the first.
+    of the first. Passages that were left out are not among them.
     """
     calls = [call for call in turn["calls"] if is_carried_out(call)]
-    return [(turn["text"] if n == 0 else "", describe_call(call), call["passages"]) for n, call in enumerate(calls)]
+    return [
+        (turn["text"] if n == 0 else "", describe_call(call), list_seen_passages(call)) for n, call in enumerate(calls)
+    ]
+
+
+def list_seen_passages(call: ToolUse) -> list[Passage]:
+    """A call's passages without those that were left out of the prompt after it."""
+    pairs = zip(call["numbers"], call["passages"], strict=True)
+    return [passage for number, passage in pairs if number not in call["left_out"]]

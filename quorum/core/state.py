@@ -228,6 +228,8 @@ class ToolUse(TypedDict):
     """The numbers of the passages in the run, from 1."""
     passages: list[Passage]
     """What the search found, best first."""
+    left_out: list[int]
+    """The numbers of those of the passages that no prompt has shown, because the window had no room for them."""
 
 
 class Turn(TypedDict):

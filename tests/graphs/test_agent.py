@@ -261,6 +261,18 @@ async def test_a_passage_that_never_fitted_is_not_in_the_result() -> None:
     assert write_conversation(model.history[2].messages)[-1] == "tool: Already searched; see [1]."
 
 
+async def test_passages_for_which_there_was_no_room_are_named_and_may_be_found_again() -> None:
+    passages = [Passage(id=word, title="", text=f"{word} " * 200) for word in ("alpha", "omega")]
+    replies = [call_search("alpha", "omega"), call_search("alpha "), call_search("alpha alpha"), "Answer: x"]
+    model = ScriptedModel().on("agent", *replies)
+    result = await ask("agent", model, passages, k=1, context_window=1450)
+    told = [text for text in write_conversation(model.history[3].messages) if text.startswith("tool")]
+    assert told[0] == "tool: <passages>\n[1] (left out: there is no room for it)\n</passages>"
+    assert told[2] == "tool: Already searched; there was no room for what it found: [1]."
+    assert told[3].startswith("tool: <passages>\n[1] alpha alpha")
+    assert ([passage["id"] for passage in result["passages"]], result["dropped"]) == (["omega", "alpha"], 2)
+
+
 async def test_with_seed_search_the_question_comes_with_its_passages() -> None:
     model = ScriptedModel().on("agent", call_search(QUESTION, ROLE_QUESTION), FINAL_REPLY)
     trace = await trace_agent(model, seed_search=True)
