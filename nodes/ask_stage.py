@@ -101,7 +101,7 @@ async def check_answer_type(cascade: ComposedCascade, graphs: Sequence[Any], con
         unpaid = replace(
             make_step_context(context, stage),
             model=FakeListChatModel(responses=[""]), verifier=None, context_filter=None, reranker=None,
-            embeddings="embedded", journal="off", where=None, retriever="bm25",
+            embeddings="embedded", journal="off", where=None, retriever="bm25", second_retriever=None,
         )  # fmt: skip
         try:
             await graph.ainvoke(Question(question="?", given=[STAND_IN_PASSAGE], gold_answers=[]), context=unpaid)

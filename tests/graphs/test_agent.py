@@ -24,6 +24,7 @@ from quorum.core.errors import SetupError
 from quorum.core.state import Passage
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
+from quorum.nodes.agent_calls import LIMIT_REACHED
 from quorum.retrievers.index import index_documents
 
 
@@ -106,11 +107,12 @@ async def test_searches_beyond_the_limit_are_told_so_and_the_next_turn_may_call_
         [
             "search Jan Hooks -> 1 jan, 2 work",
             "search Bell -> 3 bell, 4 mansion",
-            "search tea: Search limit reached. Answer now, in the form asked for.",
+            f"search tea: {LIMIT_REACHED}",
         ]
     ]
     assert [sent.parameters.get("tool_choice") for sent in model.history] == [None, "none"]
-    assert write_conversation(model.history[1].messages)[-1] == "tool: Search limit reached. Answer now, in the form asked for."
+    assert write_conversation(model.history[1].messages)[-1] == f"tool: {LIMIT_REACHED}"
+    assert LIMIT_REACHED == "Search limit reached. Answer now, in the form asked for."
 
 
 async def test_at_most_four_calls_of_a_turn_are_carried_out() -> None:

@@ -12,11 +12,13 @@ from quorum.algorithms.corrective import choose_action, choose_strips, split_str
 from quorum.core.context import Context
 from quorum.core.errors import SetupError, TooLong
 from quorum.core.state import Passage, Result, State
+from quorum.evaluation.run.eligibility import replace_paid_models
 from quorum.graphs import answer
 from quorum.models.scripted import ScriptedModel
 from quorum.nodes.crag import keep_best_strips
 
 PYTHON = "Python (programming language)"  # a title of the sample collection
+MODELS = ("embedded", "openai:test")
 WORSE_FIRST = [PASSAGES[1], PASSAGES[3], PASSAGES[0], PASSAGES[2], PASSAGES[4]]  # the answer is in the third and fourth
 
 
@@ -226,3 +228,11 @@ async def test_an_unknown_second_retriever_is_refused_before_a_call() -> None:
     with pytest.raises(SetupError, match="nowhere"):
         await ask(model, PASSAGES, second_retriever="nowhere")
     assert model.history == []
+
+
+async def test_checks_before_the_first_call_do_not_ask_the_second_retriever(tmp_path: Path) -> None:
+    context = Context(model=script(), second_retriever="bm25", store=str(tmp_path), k=2, journal="off")
+    result = await answer(QUESTION, "concat>crag", context, given=PASSAGES)
+    assert result["answer"] == "1931"
+    checked = [replace_paid_models(Context(model=model, second_retriever="bm25"), "crag") for model in MODELS]
+    assert [unpaid.second_retriever for unpaid in checked] == [None, None]

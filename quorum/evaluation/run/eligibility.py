@@ -115,8 +115,9 @@ def replace_paid_models(context: Context, method: str) -> Context:
 
     If the context's model is the embedded reader, it also takes the place of a paid verifier or filter; otherwise
     one that always replies with an empty text takes the place of model, verifier and paid filter. Any other filter
-    stays.
+    stays. There is no second retriever, since nothing is searched.
     """
+    context = replace(context, second_retriever=None)
     if has_only_embedded_models(context):
         return replace(context, journal="off")
     # The method filco filters also if the user chose no filter. "llm" without a name: the context's own model filters.
