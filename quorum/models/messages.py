@@ -10,7 +10,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from quorum.core.json_text import replace_lone_surrogates
+from quorum.core.json_text import parse_json, replace_lone_surrogates
 from quorum.models.token_estimate import estimate_tokens
 
 
@@ -78,9 +78,18 @@ def list_tool_calls(message: AIMessage) -> list[dict[str, Any]]:
     """
     calls = [{"name": call["name"], "arguments": call["args"], "raw": ""} for call in message.tool_calls]
     return calls + [
-        {"name": call["name"] or "", "arguments": None, "raw": str(call["args"] or "")}
+        {"name": call["name"] or "", "arguments": None, "raw": read_raw(str(call["args"] or ""))}
         for call in message.invalid_tool_calls
     ]
+
+
+def read_raw(arguments: str) -> str:
+    """What a model wrote in place of arguments. A JSON string, as `StreamedCalls` makes, is taken apart."""
+    try:
+        value = parse_json(arguments)
+    except ValueError:
+        return arguments
+    return value if isinstance(value, str) else arguments
 
 
 def dump_tool_calls(message: AIMessage) -> str:

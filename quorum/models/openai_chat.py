@@ -24,13 +24,14 @@ from pydantic import model_validator
 from quorum.core.json_text import replace_lone_surrogates
 from quorum.models.done_mark import AWAITED_MARK, DoneMark
 from quorum.models.failures import CutStream, GarbledReply, UnreadableMessage
-from quorum.models.openai_tool_calls import clean_call_pieces, keep_tool_calls, list_functions
+from quorum.models.openai_tool_calls import StreamedCalls, keep_tool_calls, list_functions
 from quorum.models.stream_ends import COMPLETE, EMPTY_REPLY_REASONS, STREAM_ENDED
 from quorum.models.token_counts import clean_usage
 
 # The two names that servers use for the field with the reasoning. Quorum reads both fields, and stores the reasoning
 # under the first name.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
+CALL_PIECES = "quorum_call_pieces"  # where a piece of a stream holds pieces of calls until `StreamedReply` takes them
 
 
 class OpenAIChat(ChatOpenAI):
@@ -103,9 +104,7 @@ class OpenAIChat(ChatOpenAI):
                 delta = {**server_delta, "content": get_text(server_delta.get("content"))}
                 if delta["content"] is None and isinstance(delta.get("refusal"), str):
                     delta["content"] = delta["refusal"]
-                if delta.get("tool_calls"):
-                    delta["tool_calls"] = clean_call_pieces(delta)
-                chunk = chunk | {"choices": [{**choices[0], "delta": delta}]}
+                chunk = chunk | {"choices": [{**choices[0], "delta": {**delta, "tool_calls": None}}]}
         generation_chunk: ChatGenerationChunk | None = super()._convert_chunk_to_generation_chunk(
             chunk | {"usage": clean_usage(chunk.get("usage"))}, default_chunk_class, base_generation_info
         )
@@ -114,6 +113,8 @@ class OpenAIChat(ChatOpenAI):
             # `send_request.make_record` needs it to refuse a stream that has no choice at all.
             generation_chunk.message.response_metadata["model_provider"] = "openai"
             keep_reasoning(generation_chunk.message, delta)
+            if delta.get("tool_calls"):
+                generation_chunk.message.additional_kwargs[CALL_PIECES] = delta["tool_calls"]
         return generation_chunk
 
 
@@ -157,13 +158,15 @@ class PlainChunks:
 class StreamedReply:
     """What has come of a streamed reply.
 
-    finish: the finish reason, or what stands for it in OpenAI's Responses API. has_tool_calls: the model calls a tool.
+    finish: the finish reason, or what stands for it in OpenAI's Responses API. has_tool_calls: the model calls a tool;
+    calls: those of the chat protocol, which come in one piece at the end of the stream.
     """
 
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish: str | None = None
     has_tool_calls: bool = False
+    calls: StreamedCalls = field(default_factory=StreamedCalls)
 
     def add(self, chunk: ChatGenerationChunk) -> None:
         """Read the next piece. A finish reason that is sent again is removed: LangChain would join both."""
@@ -177,7 +180,9 @@ class StreamedReply:
             message.response_metadata[STREAM_ENDED] = True
         self.texts.append(chunk.text)
         self.reasoning.append(str(message.additional_kwargs.get("reasoning_content") or ""))
-        self.has_tool_calls = self.has_tool_calls or bool(getattr(message, "tool_call_chunks", None))
+        self.calls.add({"tool_calls": message.additional_kwargs.pop(CALL_PIECES, None)})
+        has_calls = bool(self.calls.calls or getattr(message, "tool_call_chunks", None))
+        self.has_tool_calls = self.has_tool_calls or has_calls
 
     def list_last_chunks(self, *, is_done: bool) -> list[ChatGenerationChunk]:
         """The pieces to add at the end of the stream: the reasoning if it is all there is, and COMPLETE if the server
@@ -191,9 +196,10 @@ class StreamedReply:
         content = reasoning if is_reply_in_reasoning and self.finish not in EMPTY_REPLY_REASONS else ""
         if self.finish is None:
             details |= {"finish_reason": COMPLETE, STREAM_ENDED: True}
-        elif not content:
+        elif not content and not self.calls.calls:
             return []
-        return [ChatGenerationChunk(message=AIMessageChunk(content=content, response_metadata=details))]
+        message = AIMessageChunk(content=content, response_metadata=details, tool_call_chunks=self.calls.make_chunks())
+        return [ChatGenerationChunk(message=message)]
 
 
 def check_choice(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langgraph.graph import StateGraph
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer, Request
@@ -19,8 +19,10 @@ import quorum.prompts.registry  # noqa: F401  the embedded reader replies to kno
 from quorum.core.context import Context
 from quorum.core.errors import CallError, SetupError
 from quorum.models.call import Reply, call
+from quorum.models.messages import dump_tool_calls
+from quorum.models.openai_tool_calls import StreamedCalls
 from quorum.models.scripted import ScriptedModel
-from quorum.models.tools import ToolCall
+from quorum.models.tools import ToolCall, read_tool_calls
 
 TOOL = {
     "type": "function",
@@ -264,6 +266,43 @@ async def test_a_server_that_refuses_the_field_strict_is_asked_without_it(openai
     assert len(openai_server.chats()) == 3
 
 
+def make_piece(arguments: str, id_: str = "", name: str | None = "search", **index: Any) -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}, **index}
+
+
+TOWER, MAST = '{"query": "tower"}', '{"query": "mast"}'
+BOTH = (ToolCall("search", {"query": "tower"}), ToolCall("search", {"query": "mast"}))
+PIECES: dict[str, tuple[list[dict[str, Any]], tuple[ToolCall, ...]]] = {
+    "in pieces": (
+        [make_piece("", "a", index=0), *(make_piece(t, name=None, index=0) for t in (TOWER[:6], TOWER[6:]))],
+        BOTH[:1],
+    ),
+    "pieces of two calls in turns": (
+        [
+            *(make_piece(text[:6], id_, index=n) for n, (text, id_) in enumerate([(TOWER, "a"), (MAST, "b")])),
+            *(make_piece(text[6:], name=None, index=n) for n, text in enumerate([TOWER, MAST])),
+        ],
+        BOTH,
+    ),
+    "the name in each piece": ([make_piece(TOWER[:6], "a", index=0), make_piece(TOWER[6:], "a", index=0)], BOTH[:1]),
+    "one index, other ids": ([make_piece(TOWER, "a", index=0), make_piece(MAST, "b", index=0)], BOTH),
+    "one index, no ids": ([make_piece(TOWER, index=0), make_piece(MAST, index=0)], BOTH),
+    "no index": ([make_piece(TOWER, "a"), make_piece(MAST, "b")], BOTH),
+    "cut": ([make_piece('{"query": "tow', "a", index=0)], (ToolCall("search", None, '{"query": "tow'),)),
+    "a list": ([make_piece("[1]", "a", index=0)], (ToolCall("search", None, "[1]"),)),
+}
+
+
+@pytest.mark.parametrize("form", PIECES)
+def test_the_pieces_of_streamed_calls_are_joined(form: str) -> None:
+    pieces, expected = PIECES[form]
+    calls = StreamedCalls()
+    for piece in pieces:
+        calls.add({"tool_calls": [piece]})
+    message = AIMessageChunk(content="", tool_call_chunks=calls.make_chunks())
+    assert read_tool_calls(dump_tool_calls(message)) == expected
+
+
 async def test_streamed_calls_are_read(openai_server: OpenAIServer) -> None:
     """LangGraph streams a call if somebody listens to messages, as Studio does."""
 
@@ -274,12 +313,14 @@ async def test_streamed_calls_are_read(openai_server: OpenAIServer) -> None:
         return {"calls": list((await ask(journal="off")).tool_calls)}
 
     graph = StateGraph(Found).add_node(node).add_edge("__start__", "node").compile()
-    openai_server.reply(call_tools(("search", {"query": "tower"}), ("search", '{"query": "mast"}'), text=""))
+    cut = ("search", '{"query": "to')
+    openai_server.reply(call_tools(("search", {"query": "tower"}), ("search", '{"query": "mast"}'), cut, text=""))
     seen = [item async for item in graph.astream({}, stream_mode=["messages", "updates"])]
     assert openai_server.chats()[0].body["stream"]
     assert seen[-1][1]["node"]["calls"] == [
         ToolCall("search", {"query": "tower"}),
         ToolCall("search", {"query": "mast"}),
+        ToolCall("search", None, '{"query": "to'),
     ]
 
 
