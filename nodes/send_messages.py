@@ -45,7 +45,7 @@ async def send_turn(question: str, turns: Sequence[Turn], runtime: Runtime[Conte
     context = resolve_for_prompt(get_context(runtime), AGENT, question)
     model, overrides = choose_model(AGENT, context), await read_prompt_overrides(context)
     kind = describe_answer_form(AGENT, question, runtime)
-    instructions = render_prompt(AGENT.name, overrides, kind=kind)
+    instructions = render_prompt(AGENT.name, overrides, kind=kind, max_steps=str(context.max_steps))
     numbered = order_passages(turns)
     passages = [passage for _, passage in numbered]
     number = len([*iterate_asked(turns)]) + 1

@@ -126,5 +126,5 @@ def make_tools_error(request: Request, reason: str = "") -> SetupError:
     """The error for a model that takes no tools. reason: what the server said, in brackets."""
     return SetupError(
         f"{request.model_label} takes no tools{reason}; choose the method react, which searches without them, or a "
-        "model with tool calls."
+        "model with tool calls. Once the server takes tools, start this program again."
     )

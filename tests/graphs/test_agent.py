@@ -60,6 +60,8 @@ async def test_an_answer_at_once_needs_no_search() -> None:
     (sent,) = model.history
     assert [message.type for message in sent.messages] == ["system", "human"]
     assert (sent.name, sent.text) == ("agent: turn 1", f"Question: {QUESTION}")
+    assert "You may make at most 5 calls in all" in str(sent.messages[0].content)
+    assert "If passages stand before the question, a search" in str(sent.messages[0].content)
     assert [tool["function"]["name"] for tool in sent.parameters["tools"]] == ["search", "open_document"]
     assert all(tool["function"]["parameters"]["additionalProperties"] is False for tool in sent.parameters["tools"])
     assert "tool_choice" not in sent.parameters

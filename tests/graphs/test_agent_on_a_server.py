@@ -123,7 +123,8 @@ def test_refused_tools_are_one_sentence_before_the_second_question(
     assert (run.code, len(openai_server.chats())) == (2, 1)
     assert run.err.strip().splitlines()[-1] == (
         f"quorum: The model 'openai:test' at {openai_server.url} takes no tools (400: test does not support tools); "
-        "choose the method react, which searches without them, or a model with tool calls."
+        "choose the method react, which searches without them, or a model with tool calls. "
+        "Once the server takes tools, start this program again."
     )
 
 
