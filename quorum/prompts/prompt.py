@@ -94,7 +94,8 @@ class Prompt(Generic[T]):
         check_name(self)
         if self.reply not in REPLY_TOKENS:
             raise SetupError(
-                f"The prompt {self.name!r} has reply={self.reply!r}; the kinds of replies are: {', '.join(REPLY_TOKENS)}."
+                f"The prompt {self.name!r} has reply={self.reply!r}; the kinds of replies are: "
+                f"{', '.join(REPLY_TOKENS)}."
             )
         KNOWN_PROMPTS[self.name] = self
         RESPONDERS[self.name] = self.offline

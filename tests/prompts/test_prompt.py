@@ -84,7 +84,7 @@ def test_a_prompt_of_ones_own_cannot_have_the_name_of_a_built_in_one(text: str, 
 
 def test_a_kind_of_reply_that_does_not_exist_is_refused() -> None:
     kind: Any = "lst"
-    with pytest.raises(SetupError, match="has reply='lst'; the kinds of replies are: word, short, sentence, list, long"):
+    with pytest.raises(SetupError, match="reply='lst'; the kinds of replies are: word, short, sentence, list, long"):
         Prompt("title", parse=parse_title, reply=kind, offline="-", text="$question")
     assert "title" not in PROMPTS
 

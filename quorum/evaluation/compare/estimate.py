@@ -23,6 +23,7 @@ from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.eligibility import has_only_embedded_models
 from quorum.evaluation.run.source import ProgressCallback, ignore_progress
 from quorum.nodes.fit_window import DEFAULT_WINDOW
+from quorum.prompts.steps import AGENT
 
 REHEARSED_QUESTIONS = 8  # at most so many questions are rehearsed
 SECONDS_PER_CALL = 2.0  # assumed for a chat model that does not run in this process
@@ -142,7 +143,8 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     # bounds only: the embedded reader saves nearly all of them.
     shortening_share = max(
         (
-            sum(call.may_ask_for_shorter_reply for call in question_calls) / len(question_calls)
+            sum(call.may_ask_for_shorter_reply and call.prompt_name != AGENT.name for call in question_calls)
+            / len(question_calls)
             for question_calls in calls_by_question
             if question_calls
         ),
@@ -150,6 +152,9 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     )
     if shortening_share and math.isfinite(most_calls):
         most_calls = math.ceil(most_calls * (1 + shortening_share))
+    # Of an agent's turns only the last one answers.
+    if any(call.may_ask_for_shorter_reply and call.prompt_name == AGENT.name for call in all_calls):
+        most_calls += 1
     return MethodEstimate(
         calls=calls,
         fewest_calls=min(fewest_calls, calls),
@@ -219,8 +224,8 @@ def list_notes(
         if column_estimate.cached_tokens:
             yield (
                 f"{name}: of the {column_estimate.input_tokens:,.0f} tokens that a question sends, "
-                f"{column_estimate.cached_tokens:,.0f} begin every prompt alike, and are priced as read from the "
-                "server's prefix cache from the second question on."
+                f"on average {column_estimate.cached_tokens:,.0f} are read from the server's prefix cache, which holds "
+                "the beginning of every prompt from the second question on; they are priced as read from it."
             )
     for place, column in enumerate(columns):
         if left_out := sum(call.left_out for calls_by_column in calls for call in calls_by_column[place]):

@@ -52,7 +52,7 @@ async def test_the_beginning_that_all_prompts_share_is_priced_as_cached_from_the
     assert found.cost == pytest.approx(3 * (method.cost + (concat.cost or 0)))
     [note] = found.notes
     assert note.startswith("full_documents: of the ")
-    assert note.endswith("priced as read from the server's prefix cache from the second question on.")
+    assert f" tokens that a question sends, on average {method.cached_tokens:,.0f} are read from the server's" in note
     assert (await estimate(data, "full_documents", replace(CONTEXT, documents="found"))).notes == ()
     assert openai_server.requests == []
 
@@ -86,4 +86,11 @@ def test_a_dry_run_prints_what_is_cached(data: Path, openai_server: OpenAIServer
         *("--set", "context_window=20000", "--dry-run"),
     )
     assert (run.err, run.code, openai_server.requests) == ("", 0, [])
-    assert "priced as read from the server's prefix cache" in " ".join(run.out.split())
+    assert "are read from the server's prefix cache" in " ".join(run.out.split())
+
+
+async def test_only_the_last_turn_of_an_agent_may_be_asked_for_a_shorter_answer(
+    data: Path, openai_server: OpenAIServer
+) -> None:
+    method = (await estimate(data, "agent", Context(model="openai:test", journal="off", max_steps=5))).methods["agent"]
+    assert (method.fewest_calls, method.most_calls) == (1, 7)
