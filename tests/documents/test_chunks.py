@@ -108,3 +108,13 @@ def test_a_passage_of_two_slides_names_both_and_only_slides_that_follow_each_oth
     end = len("S1\n\nShut.\n\nS2\n\n") + len(LONG)
     assert pieces[0] == Piece(text, 0, end, 1, (), 2)
     assert [(piece.page, piece.last_page, piece.headings) for piece in pieces[1:]] == [(3, 3, ("S3",)), (5, 5, ("S5",))]
+
+
+def test_a_passage_that_begins_with_the_title_of_an_earlier_slide_begins_there() -> None:
+    slides = [Block("Deck", "heading", level=1, page=1)]
+    for page, title in enumerate("ABC", start=2):
+        slides += [Block(title, "heading", level=2, page=page), Block("Few words.", page=page)]
+    [piece] = split_document(Document("T", slides), 60)
+    assert (piece.text[:4], piece.page, piece.last_page) == ("Deck", 1, 4)
+    [piece] = split_document(Document("T", [Block("A", "heading", level=1, page=1), Block("Few words.", page=2)]), 60)
+    assert (piece.page, piece.last_page) == (2, 2)  # a heading at the end of a page
