@@ -172,8 +172,8 @@ class Context:
     a scale of its own, and needs a number.
     """
     crag_lower: float | None = define("crag_lower", None)
-    """crag: if all grades are below it, the passages are incorrect and not read; empty: -2 for the embedded reader, 0
-    for llm.
+    """crag: if all grades are below it, the passages are incorrect and not read, unless nothing new is found; empty: -2
+    for the embedded reader, 0 for llm.
     """
     second_retriever: str | None = define("second_retriever", None)
     """crag: retriever of the second search, such as one of a package for the web; empty: the setting retriever."""

@@ -186,8 +186,8 @@ def split_section(
         if subject := find_subject(document.text, section, first, last, max_half_words):
             text = f"{subject}\n{text}"
         headings = find_shared_headings(list_paths(units))
-        # A heading at the end of a page belongs to the text on the next one; the title of a whole page, such as the first
-        # slide, does not.
+        # A heading at the end of a page belongs to the text on the next one; the title of a whole page, such as the
+        # first slide, does not.
         heading_pages = {unit.block.page for unit in units if is_in_heading_block(unit)}
         in_text = (unit.block.page for unit in units if not is_in_heading_block(unit))
         page = units[0].block.page if len(heading_pages) > 1 else next(in_text, units[0].block.page)
