@@ -29,6 +29,8 @@ from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.metadata import find_maker
 from quorum.retrievers.store import Store, open_store
 
+CONTEXT_MARK = "context_kind"  # in an exported line: its field "context" was written by `quorum index --context`
+
 
 @dataclass(frozen=True)
 class CollectionSummary:
@@ -151,12 +153,14 @@ def delete_evaluation_collections(store: str | Path) -> tuple[list[str], str]:
 
 
 def export_lines(collection: str, store: str | Path) -> Iterator[str]:
-    """The passages of a collection as JSON lines {"id", "title", "text", "places"}. The call blocks.
+    """The passages of a collection as JSON lines {"id", "title", "text", "places"}; those with a context also
+    have {"context", "context_kind"}. The call blocks.
 
     They are sorted by document, and within a document by position.
     """
     for passage in open_store(store).fetch_passages(check_collection_name(collection))[1]:
-        yield json.dumps(passage, ensure_ascii=False)
+        mark = {CONTEXT_MARK: OUTLINE} if "context" in passage else {}
+        yield json.dumps({**passage, **mark}, ensure_ascii=False)
 
 
 def write_export(collection: str, store: str | Path, file: Path) -> int:
@@ -198,6 +202,12 @@ def import_lines(file: Path, collection: str, store: str | Path, embeddings: str
         passages_by_document = group_by_document(file)
         has_context = any("context" in passage for passages in passages_by_document.values() for passage in passages)
         context = OUTLINE if has_context else None
+        info = opened_store.find_info(collection)
+        if has_context and info is not None and info.context is None:
+            raise SetupError(
+                f"The passages in {file} have a context (their field 'context'), and those of the collection "
+                f"{collection!r} have none; give another collection."
+            )
         with closing(Ledger(opened_store, collection, embedding, lambda: embedder, add_context=context)) as ledger:
             for document, passages in passages_by_document.items():
                 change = ledger.replace(document, passages, report.skipped)
@@ -236,7 +246,7 @@ def parse_exported_passage(value: Any, location: str) -> Passage:
     from quorum.datasets.records import parse_passage
 
     passage = parse_passage(value, location)
-    if isinstance(value.get("context"), str):
+    if value.get(CONTEXT_MARK) == OUTLINE and isinstance(value.get("context"), str):
         passage = add_context(passage, value["context"])
     places = value.get("places")
     if isinstance(places, list) and all(

@@ -185,6 +185,24 @@ def test_an_exported_collection_is_imported_with_its_contexts(
     assert open_store(store).fetch_info("again").context == "outline"
 
 
+def test_a_field_context_of_ones_own_is_not_taken_for_that_of_an_index(
+    docs: Path, index: IndexFunction, tmp_path: Path
+) -> None:
+    (docs / "a.md").write_text(FERRY)
+    index(words=16, collection="plain")
+    store, own, exported = tmp_path / "store", tmp_path / "own.jsonl", tmp_path / "docs.jsonl"
+    own.write_text('{"id": "u", "title": "T", "text": "Tea is green.", "context": "About drinks."}')
+    for name in ("plain", "new"):
+        assert import_lines(own, name, store, VECTORS).passages
+        assert open_store(store).fetch_info(name).context is None
+    index(words=16, collection="outline", add_context="outline")
+    write_export("outline", store, exported)
+    with pytest.raises(
+        SetupError, match=r"have a context \(their field 'context'\), and those of the collection 'plain'"
+    ):
+        import_lines(exported, "plain", store, VECTORS)
+
+
 def test_settings_of_an_index_name_the_context() -> None:
     settings = parse_index_settings("words=200;context=outline")
     assert settings.name_collection("docs", "1a2b") == "docs-words-200-context-outline-1a2b"
