@@ -42,7 +42,7 @@ def test_the_page_for_those_who_only_want_answers(shell: Shell, tmp_path: Path) 
     (tmp_path / "handbook").mkdir()
     (tmp_path / "handbook" / "it.md").write_text("New laptops are ordered in Halden Street.\n", encoding="utf-8")
     installing, *blocks = [commands for commands, _ in read_blocks("start.md")]
-    assert installing.startswith("uv tool install quorum-rag")  # tests/wheel installs the package
+    assert installing.startswith("uv tool install .")  # tests/wheel installs the package
     for commands in blocks:
         output = shell.run(commands)
         if "serve" in commands:
