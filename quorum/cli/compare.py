@@ -57,7 +57,9 @@ Methods: TypeAlias = Annotated[
         "--methods", metavar="A,B|all", help="Methods; by default concat, post_fusion, concat_pf, pf_concat and sure."
     ),
 ]
-Models: TypeAlias = Annotated[str | None, typer.Option("--models", "-m", metavar="A,B", help="Chat models to compare.")]
+Models: TypeAlias = Annotated[
+    str | None, typer.Option("--models", "--model", "-m", metavar="A,B", help="Chat models to compare.")
+]
 Retrievers: TypeAlias = Annotated[
     str | None, typer.Option("--retrievers", metavar="A,B", help="Retrievers to compare: hybrid, chroma, bm25.")
 ]
@@ -250,14 +252,16 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
 
 def describe_total(estimate: "Estimate") -> str:
     """The totals of the estimate in a sentence, such as 'In all 124 questions: about 1,612 calls, ...'."""
+    from quorum.core.text import format_count
     from quorum.evaluation.compare.format_figures import describe_bill
 
     tokens = estimate.input_tokens + estimate.output_tokens
     bill = describe_bill(estimate.cost, estimate.seconds)
     return (
-        f"In all {estimate.questions:,} questions: about {estimate.calls:,.0f} calls, {tokens:,.0f} tokens, {bill} "
-        f"(shared calls counted once; estimated from {estimate.rehearsed_questions} questions with the embedded "
-        "reader)."
+        f"In all {format_count(estimate.questions, 'question')}: about {format_count(round(estimate.calls), 'call')}, "
+        f"{tokens:,.0f} tokens, {bill} "
+        f"(shared calls counted once; estimated from "
+        f"{format_count(estimate.rehearsed_questions, 'question')} with the embedded reader)."
     )
 
 

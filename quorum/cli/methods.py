@@ -64,4 +64,6 @@ def methods(
         from quorum.cli.show import make_methods_table, make_stdout_console
 
         make_stdout_console().print(make_methods_table(rows))
+        if name is not None:
+            make_stdout_console().print(f"Source: {chosen_methods[0].paper}", markup=False, highlight=False)
         make_stdout_console().print(NOTE_ON_CALLS, style="dim")

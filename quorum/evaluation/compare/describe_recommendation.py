@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from quorum.algorithms.paired import MOST_QUESTIONS
 from quorum.algorithms.recommend import Choice
+from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import (
     describe_budget,
     describe_costs,
@@ -80,7 +81,7 @@ def describe_headline(
         return f"{claim}{describe_wording(recommendation)}"
     method = figures_by_name[str(recommendation.cheapest)]
     figures_text = (
-        f"{recommendation.measure_name} {describe_quality(method)} over {method.n:,} questions, "
+        f"{recommendation.measure_name} {describe_quality(method)} over {format_count(method.n, 'question')}, "
         f"for {describe_costs(method)} a question."
     )
     if not choice.is_certain:
