@@ -89,6 +89,16 @@ def write_points(difference: float) -> str | None:
     return None if not rounded else "1 point" if rounded == 1 else f"{rounded:g} points"
 
 
+def write_number(number: int) -> str:
+    """A number in a sentence: in words up to nine.
+
+    >>> write_number(4), write_number(1200)
+    ('four', '1,200')
+    """
+    words = ("two", "three", "four", "five", "six", "seven", "eight", "nine")
+    return words[number - 2] if 2 <= number <= 9 else f"{number:,}"
+
+
 def choose_headline(headlines: Sequence[str]) -> str:
     """The first that has no more than MOST_WORDS words; the last one has none of the methods' names."""
     return next((text for text in headlines if len(text.split()) <= MOST_WORDS), headlines[-1])
@@ -133,6 +143,11 @@ def list_open_headlines(setting: Setting) -> list[str]:
     if is_cheapest_of_all and cheapest == ALWAYS_UNKNOWN:
         name = name.capitalize()
     last = f"No clear winner yet: {len(members):,} methods may be the best."
+    tied_count = sum(choice.means[name] == choice.means[highest] for name in members)
+    if tied_count > 1 and choice.means[cheapest] == choice.means[highest]:
+        tied = f"{write_number(tied_count).capitalize()} methods scored the same"
+        among = "them" if is_cheapest_of_all else "these leaders"
+        return [f"{tied}; {name} is the cheapest of {among}.", f"{tied}: no clear winner yet."]
     if cheapest == highest:
         return [f"{opening} {name} scored highest and is cheapest.", last]
     points = write_points(choice.means[highest] - choice.means[cheapest])
@@ -245,7 +260,7 @@ def describe_questions_needed(choice: Choice) -> str:
     number = choice.questions_to_settle
     if number is None:
         tied_count = list(choice.questions_needed.values()).count(None) + 1
-        return f"No number of questions can be named that would settle it: {tied_count} methods scored the same so far."
+        return f"What would settle it cannot be said: {write_number(tied_count)} methods scored the same so far."
     if number > MOST_QUESTIONS:
         return f"More than {MOST_QUESTIONS:,} questions would be needed to settle it: so small are the differences."
     more = max(1, number - choice.question_count)

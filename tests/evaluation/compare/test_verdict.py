@@ -57,6 +57,11 @@ GOOD, POOR = make_exact_scores(70, 30, calls=5), make_exact_scores(20, 80)
             "No clear winner yet. a scored highest and is cheapest.",
         ),
         (
+            {name: make_exact_scores(10, 10, calls=calls) for calls, name in enumerate("dabc", start=1)},
+            {},
+            "Four methods scored the same; d is the cheapest of them.",
+        ),
+        (
             {
                 "a": make_exact_scores(19, 1, calls=5),
                 "b": make_exact_scores(18, 2, calls=2),
