@@ -117,7 +117,7 @@
     });
     button.dataset.number = number;
     appendChildren(cell, button, makeElement("small", "", row[2].length ? row[2].slice(0, 3).join(" · ") : "no answer in the data"));
-    appendChildren(node, makeElement("td", "", number + 1), cell);
+    appendChildren(node, appendChildren(makeElement("td", "", number + 1), " ", makeElement("small", "", row[0])), cell);
     getCells(row).forEach((methodCell, place) => {
       const scoreCell = appendChildren(makeElement("td", "mark"), makeChip(methodCell));
       scoreCell.dataset.method = methods[place];
