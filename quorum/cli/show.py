@@ -81,7 +81,7 @@ def format_quote(headline: Headline, *, colours: bool) -> list[RenderableType]:
 
     If the sentence perhaps does not hold the answer, a heading above it says so.
     """
-    start, end = headline.mark or (0, 0)
+    start, end = (None if headline.is_unknown else headline.mark) or (0, 0)  # "unknown": nothing there is the answer
     sentence = mark_span(headline.quote or "", start, end, colours=colours)
     heading = [Text(headline.quote_heading, style="bold")] if headline.quote_heading else []
     places = [] if headline.source is None else [format_place(headline.source)]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from quorum.core.conversation import SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
+from quorum.core.conversation import READ_HEADING, SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.state import Passage, Result, Usage
 from quorum.core.text import format_count
@@ -92,7 +92,8 @@ def format_sources(result: Result) -> str:
     else:
         lines = [f"{number}. {text}" for number, text in enumerate(texts, start=1)]
     lines += [f"... and {format_count(left_out, 'more passage')}"] if left_out else []
-    return SOURCES_HEADING + "\n".join(lines) if lines else ""
+    heading = READ_HEADING if result.get("unknown") else SOURCES_HEADING
+    return heading + "\n".join(lines) if lines else ""
 
 
 def format_source(passage: Passage, start: int | None, end: int | None) -> str:

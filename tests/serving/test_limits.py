@@ -50,7 +50,7 @@ def test_a_key_is_demanded_of_everything_but_health(serve: Serve, openai_server:
     assert openai_server.requests == []
     unknown = "unknown\n\nSearched: the collection towers (1 passage)."
     contents = [api.ask(key=key).choices[0].message.content for key in KEYS]
-    assert [content.partition("\n\nSources:")[0] for content in contents] == [unknown, unknown]
+    assert [content.partition("\n\nPassages read:")[0] for content in contents] == [unknown, unknown]
 
 
 @pytest.mark.parametrize(

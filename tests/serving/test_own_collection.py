@@ -42,7 +42,7 @@ def test_the_only_collection_is_served_as_it_is_now(
     assert "1931" in api.ask().choices[0].message.content
     openai_server.reply("unknown")
     answer = api.ask("When was the tower painted?").choices[0].message
-    assert answer.content.startswith("unknown\n\nSearched: the collection towers (1 passage).\n\nSources:\n1. ")
+    assert answer.content.startswith("unknown\n\nSearched: the collection towers (1 passage).\n\nPassages read:\n1. ")
     add_collection("masts", "The Iron Mast was finished in 1950.", empty_store)
     assert list_models(api) == []
     with pytest.raises(openai.BadRequestError, match="several collections; ask whoever runs the server") as refusal:
