@@ -190,7 +190,7 @@ $(VENV)/.installed-notebooks: pyproject.toml constraints.txt
 	@touch $@
 
 build/docs/node_modules/.installed: docs/site/package-lock.json # the script that draws the diagrams; with it, `make docs` fetches nothing
-	@command -v npm >/dev/null || { echo "make docs needs npm, which fetches the script that draws the diagrams; install Node.js 22 or later." >&2; exit 1; }
+	@command -v npm >/dev/null || { echo "make docs needs npm, which fetches the script that draws the diagrams; install Node.js 20 or later." >&2; exit 1; }
 	@mkdir -p build/docs
 	cp docs/site/package.json docs/site/package-lock.json docs/site/.npmrc build/docs
 	cd build/docs && npm ci --silent
@@ -226,7 +226,7 @@ else \
 		$$python -m venv $(VENV) || { echo "make: '$$python -m venv' failed; install its venv package (python3-venv), or uv." >&2; exit 1; }; \
 	fi; \
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || $(BIN)/python -m ensurepip --upgrade; \
-	echo "Installing into $(VENV): a minute or two ..."; \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
+	echo "Installing $(or $(1),$(2)) into $(VENV): two to five minutes, longer on a busy machine ..."; \
+	$(BIN)/python -m pip install $$([ -t 1 ] || echo --quiet) --disable-pip-version-check -c $(CONSTRAINTS) $(2) $(if $(1),-e '$(1)'); \
 fi
 endef
