@@ -150,7 +150,7 @@ function DocumentRow({ collection, one, mayChange, isReading, busy }: { collecti
     confirm({
       title: `Remove ${one.name}?`,
       sentences: [
-        `Its ${nameCount(one.passages ?? 0, "passage")} go${one.is_upload ? ", and the file that the server keeps of the upload" : ""}. This cannot be undone.`,
+        `Its ${nameCount(one.passages ?? 0, "passage")} ${one.passages === 1 ? "goes" : "go"}${one.is_upload ? ", and the file that the server keeps of the upload" : ""}. This cannot be undone.`,
         one.is_upload ? "To have it again, drop it again." : "The file itself stays on the disk; quorum index on its folder adds it again.",
       ],
       action: "Remove",
