@@ -71,4 +71,5 @@ def compose(
     else:
         for sentence in describe_composition(composition, guarantee):
             typer.echo(sentence)
-    typer.echo(f"quorum: ask the cascade with: quorum ask QUESTION --method {path}", err=True)
+    asked = "the cascade" if len(composition.cascade) > 1 else "it"
+    typer.echo(f"quorum: ask {asked} with: quorum ask QUESTION --method {path}", err=True)

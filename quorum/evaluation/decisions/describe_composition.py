@@ -5,6 +5,8 @@ from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
 from quorum.evaluation.decisions.answer_table import Unit
 from quorum.evaluation.decisions.compose import ComposeResult, Guarantee
 
+MOST_QUESTIONS_NAMED = 5000  # a larger number of questions needed is not named: nobody will write so many
+
 
 def describe_composition(composition: ComposeResult, guarantee: Guarantee) -> list[str]:
     """The result in sentences."""
@@ -14,6 +16,8 @@ def describe_composition(composition: ComposeResult, guarantee: Guarantee) -> li
     steps = [
         f"{stage.method} ({f'{stage.accept.describe()}; ' if stage.accept else ''}asked "
         f"{format_percent(composition.stage_shares[stage.method], 0)} of the questions)"
+        if len(composition.cascade) > 1
+        else stage.method
         for stage in composition.cascade
     ]
     change = format_signed(composition.score - composition.best_score)
@@ -46,7 +50,10 @@ def describe_single_method(composition: ComposeResult, guarantee: Guarantee) -> 
         opening = f"No certified cascade is cheaper than {composition.best}, the single method with the highest mean."
     else:
         advice = (
-            f"about {composition.questions_needed:,} questions would be enough"
+            "more questions would be needed than you will have; "
+            f"--lose-at-most {max(0.1, 2 * guarantee.lose_at_most):g} asks for fewer"
+            if composition.questions_needed and composition.questions_needed > MOST_QUESTIONS_NAMED
+            else f"about {composition.questions_needed:,} questions would be enough"
             if composition.questions_needed
             else "more questions would hardly help, a larger --lose-at-most might"
         )
