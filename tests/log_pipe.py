@@ -20,7 +20,9 @@ class LogPipe:
     def read(self) -> dict[str, Any]:
         """The next line."""
         while b"\n" not in self.unread:
-            assert select.select([self.descriptor], [], [], PATIENCE_SECONDS)[0], "no line has come"
+            poll = select.poll()  # unlike select.select, it takes descriptors above 1,023
+            poll.register(self.descriptor, select.POLLIN)
+            assert poll.poll(1000 * PATIENCE_SECONDS), "no line has come"
             self.unread += os.read(self.descriptor, 65_536)
         line, _, self.unread = self.unread.partition(b"\n")
         fields: dict[str, Any] = json.loads(line)

@@ -61,6 +61,7 @@ OTHER_INPUTS: dict[str, str | list[str]] = {
     "summary": "Joseph Haydn was born in Rohrau.",
     "summaries": ["Joseph Haydn was born in Rohrau.", "Joseph Haydn died in Vienna."],
     "kind": "a name, a place, a date or a number",
+    "max_steps": "5",
     "step": "2",
     "steps": "",
     "topic": "composers",
