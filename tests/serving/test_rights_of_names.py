@@ -200,7 +200,9 @@ def test_nothing_passes_a_filter_whose_key_a_collection_lacks(team: Team) -> Non
     key = team.file.add("dora", where="rank=1")
     try:
         response = team.send("GET", "/v1/collections", None, key)
-        assert [(item["state"], item["passages"]) for item in response.json()["data"]] == [("ready", 0)] * 2
+        shown = response.json()["data"]
+        assert [item["passages"] for item in shown] == [0, 0]
+        assert {item["state"] for item in shown} <= {"ready", "changing"}  # the owner's upload may not be over
         assert team.send("GET", DOCUMENTS, None, key).json()["data"] == []
         body = {"model": "concat@towers", "messages": [{"role": "user", "content": QUESTION}]}
         refused = team.send("POST", "/v1/chat/completions", body, key).json()["error"]["message"]
