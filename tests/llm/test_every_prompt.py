@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
-from llm_fixtures import PASSAGES, QUESTION
+from llm_fixtures import CANDIDATES, PASSAGES, QUESTION, VALUES
 
 from benchmarks.fuzz import check_parsed, get_value_type
 from quorum import Context, Parsed, read_reply
@@ -19,34 +19,6 @@ from quorum.prompts.passages import format_passages
 from quorum.prompts.read_reply import ARGUMENT_DESCRIPTIONS
 from quorum.prompts.registry import PROMPTS
 
-CANDIDATES = ["Ada Korn", "Ida Moor"]
-SUMMARY = "Ada Korn built the lighthouse of Vell in 1874."
-# A value for each variable of the prompts.
-VALUES: dict[str, str | list[str]] = {
-    "answer": "Ada Korn",
-    "candidates": CANDIDATES,
-    "choices": "(a) Ada Korn\n(b) Ida Moor",
-    "count": "2",
-    "examples": "Question: Which river runs through Vell?\nAnswer: the Orn",
-    "first": SUMMARY,
-    "form": "(a) answer (b) answer",
-    "golds": "Ada Korn",
-    "history": "Question: Where is Vell?\nAnswer: on the coast",
-    "judgement": "The passages name the builder.",
-    "kind": "a name, a number or a few words",
-    "notes": "- The lighthouse of Vell was built in 1874.",
-    "prediction": "Ada Korn",
-    "question": QUESTION,
-    "reasoning": "The first passage says that Ada Korn built the lighthouse.",
-    "second": "The harbour of Vell was dug in 1850.",
-    "statement": "[MASK] built the lighthouse of Vell.",
-    "step": "1",
-    "steps": "",
-    "summaries": ["Ada Korn built it.", "The harbour is old."],
-    "summary": SUMMARY,
-    "thought": "I should look for the builder of the lighthouse.",
-    "topic": "lighthouses",
-}
 READ_ARGUMENTS: dict[str, Any] = {"question": QUESTION, "candidates": CANDIDATES, "count": 2}
 # What else a parser gets as its candidates.
 OTHER_CANDIDATES = {"filter_sentences": [passage["text"] for passage in PASSAGES], "mask_condition": ["Ada Korn"]}

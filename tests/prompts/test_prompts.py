@@ -6,6 +6,7 @@ from string import Template
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llm_fixtures import VALUES
 
 from quorum import prompts
 from quorum.core.errors import SetupError
@@ -42,6 +43,12 @@ def test_fixed_text_comes_first(name: str) -> None:
     # The example pairs have no passages: the prompt must say that they only show the length of an answer.
     assert text.count("Question: Which river") == text.count("These pairs show how long")
     assert ":" in text.splitlines()[-1]  # the cue, such as "Answer:"
+
+
+def test_the_tests_with_a_language_model_have_a_value_for_each_variable() -> None:
+    """A new variable without a value is found here first, and not only by `make test-llm`."""
+    variables = {name for text in BUILT_IN.values() for name in Template(text).get_identifiers()}
+    assert variables - VALUES.keys() == {"passages", "demonstrations"}
 
 
 def test_answer_and_answer_candidates_begin_alike_up_to_the_question() -> None:
