@@ -39,8 +39,11 @@ def open_archive(data: bytes, kind: str, *, allow_entities: bool = False) -> Ite
     except DAMAGES as error:
         # These four bytes begin an OLE file: an Office file of an older format, or one that is locked by a password.
         is_locked = "encrypted" in str(error) or data.startswith(b"\xd0\xcf\x11\xe0")
-        reason = "locked by a password, or of an older format" if is_locked else f"damaged, or not in the {kind} format"
-        raise Unreadable(f"{reason} ({type(error).__name__})") from None
+        if is_locked:
+            raise Unreadable(
+                f"locked by a password, or of an older format; save it in the {kind} format without a password"
+            ) from None
+        raise Unreadable(f"damaged, or not in the {kind} format ({type(error).__name__})") from None
 
 
 def check_archive_size(archive: zipfile.ZipFile) -> None:

@@ -1,15 +1,17 @@
 """Documents that cannot or must not be read: scans, archives that would unpack to gigabytes, broken files, pipes."""
 
 import os
+import re
 import zipfile
 from pathlib import Path
 
 import pytest
 from awkward_documents import write_pdf
 
+from quorum.documents.advice import SUFFIXES_OF_ADVICE
 from quorum.documents.document import Unreadable
 from quorum.documents.pieces import read_file_passages
-from quorum.documents.read import read_document, read_passage_lines
+from quorum.documents.read import has_reader, read_document, read_passage_lines
 
 
 def test_an_epub_reads_only_its_own_files(tmp_path: Path) -> None:
@@ -62,13 +64,31 @@ def test_zip_bombs_are_refused_before_unpacking(tmp_path: Path) -> None:
         ("a.ipynb", '{"cells": null}', "not a notebook"),
         ("a.ipynb", '{"cells": 5}', "not a notebook"),
         ("a.eml", "no header here", "not a mail message"),
-        ("a.xyz", "x", "files of type '.xyz' are not read"),
+        ("a.xyz", "x", r"files of type '\.xyz' are not read\Z"),
+        ("a.doc", "x", r"files of type '\.doc' are not read; save it as \.docx\Z"),
+        ("a.XLS", "x", r"files of type '\.xls' are not read; save it as \.xlsx\Z"),
+        ("a.ppt", "x", r"files of type '\.ppt' are not read; save it as \.pptx\Z"),
+        ("a.mobi", "x", r"files of type '\.mobi' are not read; convert it to \.epub, for example with calibre\Z"),
     ],
 )
 def test_an_unreadable_document_is_refused_with_its_reason(name: str, text: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(Unreadable, match=reason):
         read_document(tmp_path / name)
+
+
+def test_an_old_office_file_with_a_new_name_is_refused_with_advice(tmp_path: Path) -> None:
+    (tmp_path / "a.docx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(Unreadable, match=r"of an older format; save it in the docx format without a password\Z"):
+        read_document(tmp_path / "a.docx")
+
+
+def test_advice_is_given_for_types_without_a_reader_and_leads_to_one_with_a_reader() -> None:
+    listed = [suffix for suffixes in SUFFIXES_OF_ADVICE.values() for suffix in suffixes]
+    assert len(listed) == len(set(listed))
+    assert [suffix for suffix in listed if has_reader(Path(f"a{suffix}"))] == []
+    targets = {target for advice in SUFFIXES_OF_ADVICE for target in re.findall(r"\.[a-z]+", advice)}
+    assert [target for target in targets if not has_reader(Path(f"a{target}"))] == []
 
 
 def test_millions_of_characters_in_one_line_are_split_into_passages(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from quorum.core import plugins
 from quorum.core.errors import SetupError
+from quorum.documents.advice import refuse_type
 from quorum.documents.document import Document, Unreadable
 
 Reader = Callable[[bytes, str], Document]
@@ -107,7 +108,7 @@ def load_reader(path: Path) -> Reader:
     kind = path.suffix.lower()
     reader_entry = find_reader(kind) if kind else None
     if reader_entry is None:
-        raise Unreadable(f"files of type {kind!r} are not read" if kind else "a file without a type is not read")
+        raise Unreadable(refuse_type(kind))
     if isinstance(reader_entry, str):
         read: Reader = import_module(f"{__name__}.{reader_entry}").read
         return read
