@@ -68,6 +68,12 @@ class CachedEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         return self.create().embed_query(text)
 
+    def list_new(self, texts: Sequence[str]) -> list[str]:
+        """Those of the texts that are not in the cache."""
+        text_by_key = {self.make_key(text): text for text in texts}
+        known = self.read(list(text_by_key))
+        return [text for key, text in text_by_key.items() if key not in known]
+
     def make_key(self, text: str) -> bytes:
         """16 bytes that identify a text under these embeddings."""
         return blake2b(f"{self.name}\0{text}".encode(errors="surrogatepass"), digest_size=16).digest()

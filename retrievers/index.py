@@ -25,7 +25,13 @@ from quorum.models import get_embedding_name
 from quorum.retrievers.added_context import check_added_context
 from quorum.retrievers.collection_names import check_collection_name, check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
-from quorum.retrievers.index_report import IndexReport, ProgressCallback, ProgressCounter, WatchCallback
+from quorum.retrievers.index_report import (
+    IndexReport,
+    ProgressCallback,
+    ProgressCounter,
+    WatchCallback,
+    count_embeddings,
+)
 from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.originals import hash_path
 from quorum.retrievers.store import open_store
@@ -127,7 +133,7 @@ def index_passages(
     """
     check_collection_name(collection)
     report, opened_store = IndexReport(), open_store(store)
-    with opened_store.hold_writer_lock():
+    with count_embeddings(report), opened_store.hold_writer_lock():
         embedding_name = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, embedding_name, opened_store.folder, embedding_batch)
         with closing(
@@ -177,7 +183,7 @@ def add_documents(
     check_words(options.words)
     check_added_context(options.add_context)
     report, opened_store, roots = IndexReport(), open_store(store), resolve_roots(paths)
-    with opened_store.hold_writer_lock():
+    with count_embeddings(report), opened_store.hold_writer_lock():
         # An empty hash marks the collection as the sample collection while its indexing is not finished.
         sample_hash_until_finished = None if options.sample_hash is None else ""
         embedding_name = get_embedding_name(embeddings)

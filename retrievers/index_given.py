@@ -17,7 +17,7 @@ from quorum.retrievers.added_context import check_added_context
 from quorum.retrievers.collection_names import check_own_collection_name
 from quorum.retrievers.embedder import get_indexing_embedder
 from quorum.retrievers.index import check_words, count_change
-from quorum.retrievers.index_report import IndexReport, ProgressCallback
+from quorum.retrievers.index_report import IndexReport, ProgressCallback, count_embeddings
 from quorum.retrievers.ledger import Ledger
 from quorum.retrievers.open_document import OpenDocument
 from quorum.retrievers.store import open_store
@@ -59,7 +59,7 @@ def index_given(
     count = len(items) if isinstance(items, Sized) else 0
     added = rename_reserved(metadata or {})
     report, opened_store, open_documents = IndexReport(), open_store(store), dict[str, OpenDocument]()
-    with opened_store.hold_writer_lock():
+    with count_embeddings(report), opened_store.hold_writer_lock():
         name = get_embedding_name(embeddings)
         embedder = get_indexing_embedder(embeddings, name, opened_store.folder, embedding_batch)
         with closing(Ledger(opened_store, collection, name, lambda: embedder, add_context=add_context)) as ledger:

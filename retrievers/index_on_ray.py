@@ -20,6 +20,8 @@ from quorum.documents.document import Unreadable
 from quorum.documents.pieces import hash_passage, read_file_passages, split_passage
 from quorum.documents.read import is_passage_file, read_passage_lines
 from quorum.models.embedding_batches import TextsRefused
+from quorum.models.embedding_counts import EmbeddingCounts, EmbeddingUsage
+from quorum.models.embedding_requests import pay_for_embeddings, tell_finished_requests
 from quorum.models.vectors import embed_texts
 from quorum.retrievers.embedder import get_embedder
 from quorum.retrievers.index_report import IndexReport, ProgressCounter
@@ -50,6 +52,7 @@ class ReadPart:
 
     passages: (passage, vector); the vector is None if the collection holds the passage already. skipped, notes: as in
     `IndexReport`. line_count: the number of lines that were read; 0 for a document. stop_reason: as in `FilePart`.
+    embeddings: the requests for embeddings that were made (see `EmbeddingCounts`).
     """
 
     path: Path
@@ -58,6 +61,7 @@ class ReadPart:
     notes: list[tuple[str, str]] = field(default_factory=list)
     line_count: int = 0
     stop_reason: str = ""
+    embeddings: EmbeddingUsage = field(default_factory=dict)
 
 
 def split_files(files: Sequence[Path]) -> Iterator[FilePart]:
@@ -117,7 +121,10 @@ class PartReader:
             passages = list(found_passages)
         except Unreadable as reason:
             return replace(read_part, stop_reason=str(reason))
-        vectors = self.compute_vectors([passage for passage in passages if not self.is_known(passage)])
+        counts = EmbeddingCounts()
+        with pay_for_embeddings(counts):
+            vectors = self.compute_vectors([passage for passage in passages if not self.is_known(passage)])
+        read_part.embeddings = counts.usage
         read_part.passages = [(passage, vectors.get(make_indexed_text(passage))) for passage in passages]
         return read_part
 
@@ -192,6 +199,7 @@ def take_passages(
     Raises `Unreadable` after the last passage if the rest of the file could not be read.
     """
     for read_part in parts:
+        tell_finished_requests(read_part.embeddings)
         report.skipped += read_part.skipped
         report.notes += read_part.notes
         for passage, vector in read_part.passages:

@@ -1,10 +1,13 @@
 """The report of an indexing run, and its progress."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from quorum.core.state import Passage
+from quorum.models.embedding_counts import EmbeddingCounts
+from quorum.models.embedding_requests import pay_for_embeddings
 
 ProgressCallback = Callable[[int, int, str], None]  # called with (steps done, all steps, path); see ProgressCounter
 
@@ -33,6 +36,21 @@ class IndexReport:
     """Pairs (name, remark), where the name is that of a file or of the collection; the remark is, for example, that an
     encoding was assumed.
     """
+    embeddings: dict[str, dict[str, int]] = field(default_factory=dict)
+    """For the embeddings of a server, by name, the `requests` that were made and their `tokens`; cached vectors take
+    none.
+    """
+
+
+@contextmanager
+def count_embeddings(report: IndexReport) -> Iterator[None]:
+    """Put the requests for embeddings that the block makes into the report."""
+    counts = EmbeddingCounts()
+    try:
+        with pay_for_embeddings(counts):
+            yield
+    finally:
+        report.embeddings = counts.usage
 
 
 @dataclass(frozen=True)

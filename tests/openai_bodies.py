@@ -164,7 +164,8 @@ def make_embeddings(request_body: dict[str, Any]) -> dict[str, Any]:
         {"object": "embedding", "index": i, "embedding": encode_vector(hash_words(text))}
         for i, text in enumerate(texts)
     ]
-    usage = {"prompt_tokens": 1, "total_tokens": 1}
+    tokens = sum(len(text.encode()) // 4 for text in texts)
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "data": data, "model": request_body["model"], "usage": usage}
 
 

@@ -58,7 +58,9 @@ class Evaluation:
     than two questions, or if a race dropped one of the two methods or has not ended).
     """
     spent: dict[str, int]
-    """The calls and tokens of this run; replies that came from the journal do not count."""
+    """The calls and tokens of this run; replies that came from the journal do not count, nor do embeddings that were
+    cached or computed in this process.
+    """
     metrics: tuple[str, ...] = ()
     """The names of the metrics that a package or you added."""
 
@@ -166,7 +168,12 @@ def make_evaluation(scores: "Scores") -> Evaluation:
         measures=scores.measures,
         table=[{"method": name, **row} for name, row in scores.summary.items()],
         differences=differences,
-        spent={"calls": spent.calls, "input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens},
+        spent={
+            "calls": spent.calls,
+            "input_tokens": spent.input_tokens,
+            "output_tokens": spent.output_tokens,
+            "embedding_tokens": sum(counts["tokens"] for counts in spent.embeddings.usage.values()),
+        },
         metrics=tuple(scores.plan.config.get("metrics") or ()),
     )
 

@@ -31,8 +31,8 @@ from quorum.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from quorum.evaluation.compare.embedding_estimates import IndexingEstimate, SearchingEstimate
     from quorum.evaluation.compare.estimate import Estimate
-    from quorum.evaluation.compare.indexing_estimate import IndexingEstimate
     from quorum.evaluation.decisions.decide import Decision
     from quorum.evaluation.run.options import Options
 
@@ -231,7 +231,7 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
-    from quorum.evaluation.compare.format_figures import format_dollars
+    from quorum.evaluation.compare.format_figures import describe_embeddings, format_dollars
 
     table = make_plain_table("estimated for a question", "calls", "range of calls", "tokens", "cost", align_right=True)
     for name, method_estimate in estimate.methods.items():
@@ -246,7 +246,10 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     console = make_stderr_console() if to_stderr else make_stdout_console()
     console.print(table)
     console.print(describe_total(estimate))
-    for line in (*map(describe_indexing, estimate.indexing), *estimate.notes):
+    lines = [*map(describe_indexing, estimate.indexing), *map(describe_searching, estimate.searching)]
+    if estimate.spent:
+        lines.append(f"For this estimate, {describe_embeddings(estimate.spent, estimate.spent_cost)}.")
+    for line in (*lines, *estimate.notes):
         console.print(line)
 
 
@@ -274,6 +277,14 @@ def describe_indexing(indexing: "IndexingEstimate") -> str:
         f"Besides, indexing {indexing.collection}: {indexing.passages:,} passages, at most {indexing.tokens:,} tokens "
         f"of embeddings ({indexing.embeddings}), {cost}."
     )
+
+
+def describe_searching(searching: "SearchingEstimate") -> str:
+    """What searching takes with paid embeddings, in a sentence: 'Besides, searching: about 1,200 tokens ...'."""
+    from quorum.evaluation.compare.format_figures import format_dollars
+
+    cost = "no price known" if searching.cost is None else format_dollars(searching.cost)
+    return f"Besides, searching: about {searching.tokens:,.0f} tokens of embeddings ({searching.embeddings}), {cost}."
 
 
 def describe_judge(estimate: "Estimate", method_count: int) -> str:

@@ -185,6 +185,7 @@ def print_spending_and_check_failures(scores: "Scores") -> None:
     """Print on stderr the folder of the results, the spending and the failures. Exits with code 1 if an answer or the
     judge failed.
     """
+    from quorum.cli.embeddings import print_embeddings
     from quorum.core.text import format_count
 
     source, spending = scores.plan.source, scores.spending
@@ -199,6 +200,7 @@ def print_spending_and_check_failures(scores: "Scores") -> None:
     estimate_text = f", besides {estimate_calls:,} for the estimate" if estimate_calls else ""
     calls = f"{format_count(spending.calls, 'call')} now ({tokens}){estimate_text}"
     typer.echo(f"quorum: made {calls}; results in {scores.folder}", err=True)
+    print_embeddings(spending.embeddings.usage, scores.plan.prices)
     if (judge_spending := scores.judge_spending) is not None:
         tokens = f"{judge_spending.input_tokens:,} tokens in, {judge_spending.output_tokens:,} out"
         typer.echo(

@@ -3,15 +3,25 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from quorum.cli.options import Embeddings, Engine, Store
+from quorum.cli.options import Embeddings, Engine, Prices, Store
 
 if TYPE_CHECKING:
     from quorum.retrievers.index_report import IndexReport
 
+MaxIndexingCost: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost",
+        metavar="DOLLARS",
+        min=0,
+        help="Stop before a server's embeddings cost more than this.",
+        show_default=False,
+    ),
+]
 # If more files than this are skipped for the same reason, or get the same note, one line on stderr stands for all.
 MAX_NAMED_FILES = 20
 
@@ -88,12 +98,15 @@ def index(
         ),
     ] = None,
     engine: Engine = "local",
+    max_cost: MaxIndexingCost = None,
+    prices: Prices = None,
 ) -> None:
     """Index documents. Run it again to index only what changed.
 
     File types: txt, md, rst, html, pdf, docx, pptx, xlsx, odt, ods, odp, rtf, csv, tsv, epub, eml,
     msg, json, jsonl, jsonl.gz, ipynb and source code.
     """
+    from quorum.cli.embeddings import limit_embeddings
     from quorum.cli.progress import show_index_progress
     from quorum.cli.settings import read_context
     from quorum.core.metadata import parse_metadata_options
@@ -106,7 +119,7 @@ def index(
     metadata = parse_metadata_options(meta or ())
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)
     try:
-        with show_index_progress() as watch:
+        with limit_embeddings(context.embeddings, max_cost, prices), show_index_progress() as watch:
             report = index_documents(
                 paths,
                 collection=collection,
@@ -126,6 +139,7 @@ def index(
         typer.echo(f"quorum: {describe_interruption(collection, context.store)}", err=True)
         raise typer.Exit(130) from None
     print_report(report, collection)
+    print_indexing_cost(report, prices)
     if report.skipped and (strict or not report.passages):
         raise typer.Exit(1)
 
@@ -145,6 +159,15 @@ def print_report(report: "IndexReport", collection: str) -> None:
     change_text = ", ".join(f"{count:,} {kind}" for kind, count in changes.items() if count) or "nothing to do"
     copies = f"; {format_count(report.copies, 'duplicate passage')} left out" if report.copies else ""
     typer.echo(f"{collection}: {change_text}; {format_count(report.passages, 'passage')} in all{copies}.")
+
+
+def print_indexing_cost(report: "IndexReport", prices: Path | None) -> None:
+    """Print on stderr what the embeddings of a server took."""
+    if report.embeddings:
+        from quorum.cli.embeddings import print_embeddings
+        from quorum.evaluation.metrics.prices import Prices as PriceTable
+
+        print_embeddings(report.embeddings, PriceTable(prices))
 
 
 def print_reasons(prefix: str, reasons: Sequence[tuple[str, str]]) -> None:

@@ -93,6 +93,7 @@ def questions(
         return
     import asyncio
 
+    from quorum.cli.embeddings import print_embeddings
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import read_context
     from quorum.evaluation.questions.draw import read_mix
@@ -123,6 +124,8 @@ def questions(
     async def plan_and_write() -> "WrittenQuestions | None":
         with show_progress_bar() as progress:
             question_plan = await plan_questions(corpus, collection, context, options, out, progress=progress)
+        if dry_run:
+            print_embeddings(question_plan.spending.embeddings.usage, question_plan.spending.prices)
         if dry_run or question_plan.estimate.questions:
             typer.echo(describe_writing_estimate(question_plan.estimate), err=not dry_run)
         if dry_run:
@@ -184,6 +187,7 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
 
     Ends the command with exit code 1 if a draft failed or the file holds no kept question.
     """
+    from quorum.cli.embeddings import print_embeddings
     from quorum.core.text import format_count
     from quorum.evaluation.questions.check import FAULT_DESCRIPTIONS
     from quorum.evaluation.questions.write import count_missing
@@ -213,6 +217,7 @@ def print_written_questions(outcome: "WrittenQuestions") -> None:
     tokens = f"{spending.input_tokens:,} tokens in, {spending.output_tokens:,} out"
     review = f"; review {outcome.path}" if kept_count else ""
     typer.echo(f"quorum: made {format_count(spending.calls, 'call')} now ({tokens}){review}", err=True)
+    print_embeddings(spending.embeddings.usage, spending.prices)
     if failure_count := outcome.faults["failed"]:
         failure = f"{format_count(failure_count, 'draft')} failed ({outcome.error})"
         is_complete = not count_missing(outcome.wanted_counts, outcome.kept_counts)

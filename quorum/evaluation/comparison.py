@@ -43,9 +43,12 @@ async def compare(
     then: it ends and names the methods that are left.
     """
     options, folder, columns = estimated_plan.options, estimated_plan.folder, estimated_plan.columns
-    usage = estimated_plan.rehearsal_usage
+    usage, planned_dollars = estimated_plan.rehearsal_usage, estimated_plan.estimate.spent_cost or 0.0
     with use_metrics(options.metrics):
-        with lock_folder(folder), FolderSpending(folder, estimated_plan.prices, options.max_cost, usage) as spending:
+        with (
+            lock_folder(folder),
+            FolderSpending(folder, estimated_plan.prices, options.max_cost, usage, planned_dollars) as spending,
+        ):
             plan_to_run = replace(estimated_plan, judge=spending.limit_judge(estimated_plan.judge))
             outcome = await run(plan_to_run, spending.methods, progress, watch_race)
             new_answers, scores = outcome.new_answers, outcome.results.scores

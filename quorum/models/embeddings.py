@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import lru_cache
 from time import time
 from typing import Any
@@ -11,6 +12,7 @@ from langchain_core.embeddings import Embeddings
 from quorum.core.cancellation import run_on_daemon_thread
 from quorum.core.errors import CallError, QuorumError, SetupError
 from quorum.models.embedding_batches import embed_in_batches, find_sizes
+from quorum.models.embedding_requests import tell_request
 from quorum.models.failures import classify_error
 from quorum.models.model_spec import Spec, get_openai_access, hide_login, make_client_or_explain, read_spec
 from quorum.models.openai_embeddings import OpenAIEmbeddings
@@ -116,7 +118,10 @@ class CheckedEmbeddings(Embeddings):
         subject = f"The embeddings {self.spec.text!r}"
 
         def embed_batch(batch: list[str]) -> list[list[float]]:
-            vectors = check_vectors(send(batch), len(batch), subject, self.size)
+            # OpenAI's client tells its requests itself, with the tokens that the server counts.
+            is_told = isinstance(self.client, OpenAIEmbeddings)
+            with nullcontext() if is_told else tell_request(self.model, batch):
+                vectors = check_vectors(send(batch), len(batch), subject, self.size)
             self.size = len(vectors[0])
             return vectors
 

@@ -10,6 +10,7 @@ from quorum.core.errors import CallError
 from quorum.core.sync import run_sync
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedding_batches import MOST_TEXTS
+from quorum.models.embedding_requests import read_tokens, tell_request
 from quorum.models.error_bodies import is_web_page
 from quorum.models.failures import classify_error
 from quorum.models.http_clients import make_timed_client
@@ -83,10 +84,14 @@ class OpenAIEmbeddings(Embeddings):
         subject = f"The embeddings 'openai:{self.name}'"
         timeout = OPENAI_HTTP.Timeout(self.request_seconds + SECONDS_OF_TEXT * len(texts), connect=CONNECT_SECONDS)
         try:
-            with watch_tries(
-                self.server, f"The server of the embeddings 'openai:{self.name}' at {self.server}"
-            ) as tries:
+            with (
+                tell_request(f"openai:{self.name}", texts) as request,
+                watch_tries(
+                    self.server, f"The server of the embeddings 'openai:{self.name}' at {self.server}"
+                ) as tries,
+            ):
                 response = await self.send(list(texts), timeout, tries)
+                request.tokens = read_tokens(response)
         except UnicodeEncodeError:  # the request cannot be sent
             raise
         except (ValueError, TypeError, AttributeError) as error:  # the client cannot read the reply

@@ -1,5 +1,6 @@
 """Limits the questions per minute and the dollars per day of each client."""
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -51,6 +52,7 @@ class Limits:
     ) -> None:
         self.questions_per_minute, self.dollars_per_day, self.clock = questions_per_minute, dollars_per_day, clock
         self.accounts: dict[str, Account] = {}
+        self.lock = threading.RLock()  # requests for embeddings are charged on threads
 
     def begin(
         self, client: str, *, is_side_task: bool = False, bound: float = 0.0, own: Allowance | None = None
@@ -60,21 +62,22 @@ class Limits:
         bound: the most dollars that it may cost; own: the client's own limits, in place of those of all clients. Raises
         `Refusal` (429) beyond the limits.
         """
-        account, allowance = self.find_account(client), self.find_allowance(own)
-        account.allowance = allowance
-        if not self.has_room(account, bound):
-            message = (
-                f"{describe_account_holder(client)} may spend {allowance.dollars_per_day:g} dollars a day, of which "
-                f"{account.dollars:.4g} are spent and {account.reserved:.4g} kept for requests in progress; this one "
-                f"may cost {bound:.4g}: ask again when these requests have ended, or tomorrow (UTC)."
-            )
-            raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
-        if allowance.questions_per_minute is not None:
-            most_per_minute = allowance.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
-            times = account.side_task_times if is_side_task else account.question_times
-            admit_request(client, times, most_per_minute, self.clock())
-        account.reserved += bound
-        return Reservation(self, client, bound)
+        with self.lock:
+            account, allowance = self.find_account(client), self.find_allowance(own)
+            account.allowance = allowance
+            if not self.has_room(account, bound):
+                message = (
+                    f"{describe_account_holder(client)} may spend {allowance.dollars_per_day:g} dollars a day, of "
+                    f"which {account.dollars:.4g} are spent and {account.reserved:.4g} kept for requests in progress; "
+                    f"this one may cost {bound:.4g}: ask again when these requests have ended, or tomorrow (UTC)."
+                )
+                raise Refusal(429, message, "insufficient_quota", "insufficient_quota", headers=NO_RETRY_HEADERS)
+            if allowance.questions_per_minute is not None:
+                most_per_minute = allowance.questions_per_minute * (SIDE_TASKS_PER_QUESTION if is_side_task else 1)
+                times = account.side_task_times if is_side_task else account.question_times
+                admit_request(client, times, most_per_minute, self.clock())
+            account.reserved += bound
+            return Reservation(self, client, bound)
 
     def find_account(self, client: str) -> Account:
         """The client's account, with the dollars of today. A clock that is set back begins no new day."""
@@ -123,26 +126,28 @@ class Reservation:
 
     def charge(self, bound: float) -> Charge:
         """Charge a call before it is sent. Raises BudgetSpentError if it could cost more than is left of the day."""
-        account = self.limits.find_account(self.client)
-        taken = min(bound, self.remaining)
-        account.reserved -= taken
-        if not self.limits.has_room(account, bound):
-            account.reserved += taken
-            raise BudgetSpentError(
-                f"{describe_account_holder(self.client)} may spend {account.allowance.dollars_per_day:g} dollars a "
-                f"day, and the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
-            )
-        self.remaining -= taken
-        self.charged += bound
-        account.dollars += bound
-        return Charge(account.day, bound)
+        with self.limits.lock:
+            account = self.limits.find_account(self.client)
+            taken = min(bound, self.remaining)
+            account.reserved -= taken
+            if not self.limits.has_room(account, bound):
+                account.reserved += taken
+                raise BudgetSpentError(
+                    f"{describe_account_holder(self.client)} may spend {account.allowance.dollars_per_day:g} dollars a "
+                    f"day, and the next call may cost {bound:.4g}, more than is left; ask again tomorrow (UTC)."
+                )
+            self.remaining -= taken
+            self.charged += bound
+            account.dollars += bound
+            return Charge(account.day, bound)
 
     def correct(self, charge: Charge, dollars: float) -> None:
         """Replace the bound of a call by what it has cost, on the day on which it was charged."""
-        self.charged += dollars - charge.bound
-        account = self.limits.find_account(self.client)
-        if charge.day == account.day:  # else that day is over, and the call has nothing to do with the new one
-            account.dollars += dollars - charge.bound
+        with self.limits.lock:
+            self.charged += dollars - charge.bound
+            account = self.limits.find_account(self.client)
+            if charge.day == account.day:  # else that day is over, and the call has nothing to do with the new one
+                account.dollars += dollars - charge.bound
 
     def close(self, dollars: float | None = None) -> None:
         """Count the end of the request, and release what it did not need.
@@ -150,12 +155,13 @@ class Reservation:
         dollars: the request's cost, if it is more than what its calls have cost (replies from the journal are charged,
         too); None if it is unknown.
         """
-        account = self.limits.find_account(self.client)
-        account.reserved -= self.remaining
-        self.remaining = 0.0
-        if dollars is not None and dollars > self.charged:
-            account.dollars += dollars - self.charged
-            self.charged = dollars
+        with self.limits.lock:
+            account = self.limits.find_account(self.client)
+            account.reserved -= self.remaining
+            self.remaining = 0.0
+            if dollars is not None and dollars > self.charged:
+                account.dollars += dollars - self.charged
+                self.charged = dollars
 
 
 def describe_account_holder(client: str) -> str:

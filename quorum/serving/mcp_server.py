@@ -19,6 +19,7 @@ from quorum.core.state import Passage
 from quorum.core.where import format_where
 from quorum.evaluation.shown.headline import list_sources
 from quorum.evaluation.shown.public_result import make_public_passage
+from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.retrievers import search
 from quorum.serving.access import Access
 from quorum.serving.access_control import AccessControl, App
@@ -33,6 +34,7 @@ from quorum.serving.mcp_messages import describe_arguments, describe_for_agents,
 from quorum.serving.mcp_sessions import OwnedSessions
 from quorum.serving.permissions import Permissions, ServedModel
 from quorum.serving.service import Service
+from quorum.serving.spending import Spending
 
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 SESSION_IDLE_SECONDS = 600.0  # after which a session without a request is closed; its client then opens another
@@ -198,7 +200,8 @@ class Tools:
             context = permissions.make_context(served_model, {"k": k or DEFAULT_COUNT, "where": where})
             reservation = self.service.begin(find_client(call))
             try:
-                passages = await search(query, context)
+                with pay_for_embeddings(Spending(reservation, self.service.prices)):
+                    passages = await search(query, context)
             finally:
                 reservation.close()
         except Exception as error:  # noqa: BLE001  every failure is reported to the agent

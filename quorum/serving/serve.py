@@ -220,11 +220,12 @@ def check_prices(
         find_model("context_filter", server_context),
         get_reranking_model(server_context),
     ]
-    unpriced_model = next((model for model in allowed_models if prices.find_price(model) is None), None)
-    if unpriced_model is not None:
+    unpriced = [f"the model {model!r} has" for model in allowed_models if prices.find_price(model) is None]
+    if prices.find_embeddings_price(server_context.embeddings) is None:
+        unpriced.append(f"the embeddings {server_context.embeddings!r} have")
+    if unpriced:
         raise SetupError(
-            f"{place}, but the model {unpriced_model!r} has no price; write its price into a "
-            "table and give the table with --prices FILE."
+            f"{place}, but {unpriced[0]} no price; write its price into a table and give the table with --prices FILE."
         )
 
 

@@ -22,6 +22,7 @@ from quorum.evaluation.shown.support import (
 )
 from quorum.graphs import answer
 from quorum.models.call import call
+from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.models.tracing import get_name
 from quorum.serving.chat_request import ChatRequest
 from quorum.serving.client import LOCAL, Client
@@ -150,7 +151,8 @@ class Service:
         async with self.hold_slot(job.client):
             if job.side_task_kind is not None:
                 return await self.answer_side_task(job, job.side_task_kind, spending)
-            return await self.answer(job, spending, on_event)
+            with pay_for_embeddings(spending):
+                return await self.answer(job, spending, on_event)
 
     def record_end(
         self, job: Job, finished_task: "asyncio.Task[ServedAnswer]", spending: Spending, seconds: float
@@ -177,6 +179,7 @@ class Service:
             dollars = self.prices.compute_cost(job.context, usage)
         else:
             dollars = cascade.compute_cost(job.context, usage, self.prices)
+        dollars = spending.compute_dollars(dollars)
         if spending.reservation is not None:
             spending.reservation.close(dollars)
             dollars = None if dollars is None else max(dollars, spending.reservation.charged)

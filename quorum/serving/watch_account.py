@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from quorum.core.state import Usage
 from quorum.evaluation.metrics.prices import Prices
+from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.serving.errors import BudgetSpentError, Refusal
 from quorum.serving.limits import Limits, Reservation
 from quorum.serving.metrics import Metrics
@@ -35,13 +36,14 @@ class WatchAccount:
             reservation = await self.reserve(bound if self.limits.dollars_per_day is not None else 0.0)
             spending, started_at, outcome = Spending(reservation, self.prices), time.perf_counter(), "failed"
             try:
-                answer = await ask({"callbacks": [spending]})
+                with pay_for_embeddings(spending):
+                    answer = await ask({"callbacks": [spending]})
                 outcome = "answered"
                 return answer
             except BudgetSpentError:
                 await asyncio.sleep(LONGEST_WAIT)
             finally:
-                dollars = compute_cost(spending.usage)
+                dollars = spending.compute_dollars(compute_cost(spending.usage))
                 reservation.close(dollars)
                 seconds = time.perf_counter() - started_at
                 self.metrics.record(WATCH, outcome, seconds, spending.usage, dollars)

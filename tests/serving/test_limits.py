@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGeneration, LLMResult
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer
 
+from quorum import index
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.state import Usage
@@ -305,3 +306,31 @@ def test_metrics_tell_a_key_only_of_its_own_requests(serve: Serve, openai_server
         return int(line.rsplit(" ", 1)[1])
 
     assert [count_questions(key) for key in KEYS] == [2, 1]
+
+
+def test_the_embeddings_of_a_question_are_charged_and_limited(
+    serve: Serve, tmp_path: Path, openai_server: OpenAIServer
+) -> None:
+    """The server's embeddings count each text of four bytes as a token."""
+    (tmp_path / "towers.txt").write_text("The Lumen Tower was finished in 1931, and it stands in the harbour of Vell.")
+    store, prices = str(tmp_path / "store"), tmp_path / "prices.toml"
+    index(tmp_path / "towers.txt", collection="towers", context=Context(store=store, embeddings="openai:embedding"))
+    openai_server.reply(Response("1931", usage={"prompt_tokens": 400, "completion_tokens": 0, "total_tokens": 400}))
+    settings = {"store": store, "retriever": "chroma", "embeddings": "openai:embedding", "journal": "off"}
+    options = {"prices": prices, "dollars_per_day": 1.0}
+    with pytest.raises(SetupError, match="but the embeddings 'openai:embedding' have no price"):
+        check_prices(Context(embeddings="openai:embedding"), (), Prices())
+
+    prices.write_text('["openai:test"]\ninput = 10\noutput = 2\n["openai:embedding"]\ninput = 1000\noutput = 0\n')
+    question = "When was the tower finished?"
+    api = serve(**settings, **options)
+    api.ask(question)
+    assert read_dollars(api) == pytest.approx(400 * 10 / 1e6 + len(question) // 4 * 1000 / 1e6)
+
+    prices.write_text('["openai:test"]\ninput = 0\noutput = 0\n["openai:embedding"]\ninput = 1e6\noutput = 0\n')
+    count, refused = len(openai_server.requests), serve(**settings, **options)
+    with pytest.raises(
+        openai.RateLimitError, match="may spend 1 dollars a day, and the next call may cost 10"
+    ) as error:
+        refused.ask(question)
+    assert (error.value.code, len(openai_server.requests), read_dollars(refused)) == ("insufficient_quota", count, 0)

@@ -8,16 +8,17 @@ import asyncio
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from langchain_core.callbacks import AsyncCallbackHandler
 
 from quorum.core.context import Context
 from quorum.datasets.records import Record
 from quorum.evaluation.compare.call_bounds import compute_call_bounds
-from quorum.evaluation.compare.indexing_estimate import IndexingEstimate
+from quorum.evaluation.compare.embedding_estimates import IndexingEstimate, SearchingEstimate
 from quorum.evaluation.compare.prefix_cache import note_cached_prefixes
 from quorum.evaluation.compare.rehearsal import RehearsedCall, rehearse_method
+from quorum.evaluation.metrics.prices import add_costs
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.eligibility import has_only_embedded_models
@@ -52,8 +53,10 @@ class Estimate:
     that several methods share counts only once.
 
     questions: how many are asked; rehearsed_questions: how many of them were rehearsed. calls, input_tokens,
-    output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time. indexing: what it
-    takes to index the corpus, which the totals do not count. notes: what else is to be known, in sentences.
+    output_tokens: totals; cost: dollars, None if a price is missing; seconds: the expected time. indexing, searching:
+    what it takes to index the corpus and to embed what is searched for, which the totals do not count. spent: what the
+    index and the rehearsed searches really took, by model (see `EmbeddingCounts`); spent_cost: its dollars, None if a
+    price is missing. notes: what else is to be known, in sentences.
     """
 
     methods: dict[str, MethodEstimate]
@@ -65,6 +68,9 @@ class Estimate:
     cost: float | None
     seconds: float
     indexing: tuple[IndexingEstimate, ...] = ()
+    searching: tuple[SearchingEstimate, ...] = ()
+    spent: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    spent_cost: float | None = 0.0
     notes: tuple[str, ...] = ()
 
 
@@ -190,8 +196,7 @@ def estimate_comparison(
                 call_by_key.setdefault((question_number, call.key), (column, call))
     scale = question_count / len(rehearsal.calls)
     distinct_calls = [call for _, call in call_by_key.values()]
-    costs = [compute_calls_cost(column, [call]) for column, call in call_by_key.values()]
-    known_costs = [cost for cost in costs if cost is not None]
+    cost = add_costs([compute_calls_cost(column, [call]) for column, call in call_by_key.values()])
     uses_only_embedded_models = all(
         has_only_embedded_models(context) for column in columns for context in column.list_contexts(column.context)
     )
@@ -206,7 +211,7 @@ def estimate_comparison(
         calls=call_count,
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        cost=sum(known_costs) * scale if len(known_costs) == len(costs) else None,
+        cost=None if cost is None else cost * scale,
         seconds=rehearsal.seconds * scale
         if uses_only_embedded_models
         else estimate_seconds(columns[0].context, call_count, input_tokens + output_tokens, concurrency),

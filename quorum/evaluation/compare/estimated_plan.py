@@ -3,16 +3,21 @@
 import asyncio
 from dataclasses import dataclass, fields, replace
 
+from quorum.evaluation.compare.embedding_estimates import estimate_indexing, estimate_searching, sum_cost
 from quorum.evaluation.compare.estimate import Estimate, estimate
-from quorum.evaluation.compare.indexing_estimate import estimate_indexing, sum_cost
 from quorum.evaluation.compare.race_budget import limit_race
-from quorum.evaluation.compare.spending_limit import LimitedSpending
-from quorum.evaluation.metrics.prices import check_limit
+from quorum.evaluation.compare.spending_limit import (
+    LimitedSpending,
+    record_embeddings,
+)
+from quorum.evaluation.metrics.prices import add_costs, check_limit
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.screen import screen
 from quorum.evaluation.run.shared_retrieval import share_retrieval
 from quorum.evaluation.run.source import ProgressCallback, fill_collections, ignore_progress
 from quorum.evaluation.run.warm_up import warm_up
+from quorum.models.embedding_counts import EmbeddingCounts
+from quorum.models.embedding_requests import pay_for_embeddings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +34,19 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
     Raises `SetupError` if the options have a `max_cost` and a price is missing, or if the estimate exceeds `max_cost`;
     before the corpus is indexed, if that alone does.
     With a race, the estimate may exceed `max_cost`, because a race ends when it has spent that much.
+
+    What the embeddings of the index and of the rehearsed searches have cost is added to the folder's spent.json.
     """
+    spending = LimitedSpending(plan.prices, plan.options.max_cost)
+    try:
+        with pay_for_embeddings(spending):
+            return await index_and_estimate(plan, spending, progress)
+    finally:  # what the plan has paid is paid, whether its run begins or not
+        await asyncio.to_thread(record_embeddings, plan.folder, spending)
+
+
+async def index_and_estimate(plan: Plan, spending: LimitedSpending, progress: ProgressCallback) -> EstimatedPlan:
+    """`add_estimate`, with what it costs counted in `spending`."""
     options, columns = plan.options, plan.columns
     indexing = await asyncio.to_thread(estimate_indexing, plan.source, plan.dataset, columns, plan.prices)
     indexing_cost = sum_cost(indexing)
@@ -50,25 +67,34 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
             plan = replace(plan, columns=columns, screening=screening)
         columns = share_retrieval(columns)
     await warm_up(columns, retrieves=plan.source.retrieves)
-    spending = LimitedSpending(plan.prices)
-    cost_estimate = await estimate(
-        plan.dataset,
-        columns,
-        uses_given_passages=not plan.source.retrieves,
-        task=options.task,
-        concurrency=options.concurrency,
-        spending=spending,
-        progress=progress,
-    )
+    rehearsed = EmbeddingCounts()
+    with pay_for_embeddings(rehearsed):
+        found = await estimate(
+            plan.dataset,
+            columns,
+            uses_given_passages=not plan.source.retrieves,
+            task=options.task,
+            concurrency=options.concurrency,
+            spending=spending,
+            progress=progress,
+        )
+    searching = estimate_searching(rehearsed.usage, found.questions / found.rehearsed_questions, plan.prices)
     is_judge_priced = plan.judge is None or plan.prices.find_price(options.judge) is not None
-    cost = cost_estimate.cost if is_judge_priced else None
-    cost = None if cost is None or indexing_cost is None else cost + indexing_cost
+    cost = add_costs([found.cost if is_judge_priced else None, indexing_cost, sum_cost(searching)])
     if plan.race is None or cost is None:  # a race ends at the limit
         check_limit(cost, options.max_cost, instead="ask fewer questions with --limit, compare fewer methods")
     updates = {
         "is_indexed": True,
         "rehearsal_usage": spending.usage_by_model,
-        "race": plan.race and limit_race(plan.race, options.budget, options.max_cost, cost_estimate.methods),
+        "race": plan.race and limit_race(plan.race, options.budget, options.max_cost, found.methods),
     }
     known = {part.name: getattr(plan, part.name) for part in fields(plan)}
-    return EstimatedPlan(**{**known, **updates}, estimate=replace(cost_estimate, indexing=tuple(indexing)))
+    embeddings = spending.embeddings.usage
+    complete_estimate = replace(
+        found,
+        indexing=tuple(indexing),
+        searching=tuple(searching),
+        spent=embeddings,
+        spent_cost=plan.prices.compute_embedding_cost(embeddings),
+    )
+    return EstimatedPlan(**{**known, **updates}, estimate=complete_estimate)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from quorum.core.text import format_count
 from quorum.evaluation.compare.recommendation import COST_UNIT_NAMES, MethodFigures
 
 
@@ -41,6 +42,16 @@ def describe_bill(cost: float | None, seconds: float) -> str:
     """The expected cost and time: '$1.23, 12 minutes'."""
     money = "no price known" if cost is None else format_dollars(cost)
     return f"{money}, {seconds / 60:,.0f} minutes" if seconds >= 90 else f"{money}, {seconds:,.0f} seconds"
+
+
+def describe_embeddings(usage: Mapping[str, Mapping[str, int]], cost: float | None) -> str:
+    """What embeddings really took, by model: '3 requests for embeddings (openai:a) took 1,200 tokens, $0.000024'."""
+    parts = [
+        f"{format_count(counts['requests'], 'request')} for embeddings ({model}) took "
+        f"{format_count(counts['tokens'], 'token')}"
+        for model, counts in usage.items()
+    ]
+    return f"{join_names(parts)}, {'no price known' if cost is None else format_dollars(cost)}"
 
 
 def format_percent(share: float, digits: int = 1) -> str:

@@ -26,6 +26,7 @@ from quorum.evaluation.run.ask_question import answer_question
 from quorum.evaluation.run.callbacks import read_usage
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.eligibility import has_only_embedded_models
+from quorum.evaluation.run.spending import LimitReachedError
 from quorum.models.messages import write_messages
 from quorum.models.rerankers import is_server_reranker
 from quorum.nodes.cuts import wants_short_answer
@@ -155,7 +156,7 @@ async def rehearse_method(
             )
     except DocumentsTooLongError as error:  # the comparison would fail, too, after other methods' calls were paid for
         raise make_too_long_error(error.needed, known_window, column.make_context(task).model) from None
-    except UnorderedDocumentsError:
+    except (UnorderedDocumentsError, LimitReachedError):
         raise
     except QuorumError:
         return add_missing_calls(recorder.calls, compute_call_bounds(column)[0])

@@ -6,7 +6,7 @@ A model that is not listed has no price, except that models that run in this pro
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +25,7 @@ BUILT_IN_PRICES = Path(__file__).with_name("prices.toml")
 THOUSAND, MILLION = 1_000, 1_000_000
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|latest)$")
 FREE_PROVIDERS = ("embedded", "transformers")  # run in this process: free of charge
+FREE_EMBEDDINGS = ("embedded", "huggingface")  # also of embeddings
 PRICE_FILE_FORM = (
     'expected a table of models, each with numbers: ["openai:NAME"] input = 0.15, output = 0.60; of a reranker '
     '["api:NAME"] search_unit = 2.00'
@@ -72,6 +73,16 @@ class Prices:
             self.table.get(name) or self.table.get(DATE_SUFFIX.sub("", name)) or (FREE_PRICE if is_free(name) else None)
         )
 
+    def find_embeddings_price(self, embeddings: Any) -> Price | None:
+        """The price of embeddings; None for those given as an object. Those that run in this process are free."""
+        is_free = isinstance(embeddings, str) and embeddings.partition(":")[0] in FREE_EMBEDDINGS
+        return FREE_PRICE if is_free else self.find_price(embeddings)
+
+    def compute_embedding_cost(self, usage: Mapping[str, Mapping[str, int]]) -> float | None:
+        """Total dollars for the `tokens` of embeddings by model; None if a price is missing."""
+        found = [(self.find_price(model), counts["tokens"]) for model, counts in usage.items()]
+        return add_costs([None if price is None else price.compute_cost(tokens, 0) for price, tokens in found])
+
     def compute_cost(self, context: Context, usage: Mapping[str, Usage]) -> float | None:
         """Total dollars for the calls of one answer, each at the price of the model that replied; None if a price is
         missing. Cached input gets no discount: a method that runs alone would not find it in the cache.
@@ -104,6 +115,16 @@ def check_limit(cost: float | None, max_cost: float | None, *, basis: str = "", 
             f"This would cost about ${cost:.2f}{basis}, more than --max-cost {max_cost:g}; "
             f"{instead}, or raise --max-cost."
         )
+
+
+def add_costs(costs: Sequence[float | None]) -> float | None:
+    """The sum of costs; None if one is not known.
+
+    >>> add_costs([0.5, 0.25]), add_costs([0.5, None])
+    (0.75, None)
+    """
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 def is_free(name: str) -> bool:

@@ -40,6 +40,7 @@ from quorum.evaluation.run.source import (
     make_collection_name,
 )
 from quorum.models.chat import chat_model_async
+from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version
 from quorum.prompts.evaluation import QUESTION_PROMPTS
@@ -85,7 +86,8 @@ class Plan:
     """Everything that the run needs.
 
     context: the settings, with the collection that holds the corpus; passages: the passages of this collection
-    that are long enough; file: the file of questions to write or to continue.
+    that are long enough; file: the file of questions to write or to continue; spending: counts what the plan and its
+    run spend.
     """
 
     context: Context
@@ -93,6 +95,7 @@ class Plan:
     passages: Sequence[Passage]
     file: QuestionFile
     estimate: Estimate
+    spending: LimitedSpending
 
     @property
     def wanted_counts(self) -> dict[Kind, int]:
@@ -139,7 +142,10 @@ async def plan_questions(
     await check_writer(context)
     context = replace(context, answer_type="short")  # a draft is kept if methods give its short answer
     file = await asyncio.to_thread(QuestionFile, out)
-    context = await prepare_collection(corpus, collection, context, progress)
+    prices = Prices(options.prices)
+    spending = LimitedSpending(prices, options.max_cost)
+    with pay_for_embeddings(spending):
+        context = await prepare_collection(corpus, collection, context, progress)
     passages_of_collection = await asyncio.to_thread(read_collection, context)
     passages = select_long_passages(passages_of_collection, options.min_words)
     corpus_name = corpus or f"the collection {context.collection!r}"
@@ -151,16 +157,14 @@ async def plan_questions(
     file.check_corpus(passages_of_collection, corpus_name)
     wanted_counts = split_by_mix(options.n, options.mix)
     missing_counts = count_missing(wanted_counts, file.count_kept_by_kind())
-    cost_estimate = estimate(
-        missing_counts, MOST_DRAFTS, passages, context, Prices(options.prices), options.concurrency
-    )
+    cost_estimate = estimate(missing_counts, MOST_DRAFTS, passages, context, prices, options.concurrency)
     check_limit(
-        cost_estimate.cost,
+        None if cost_estimate.cost is None else cost_estimate.cost + spending.cost,
         options.max_cost,
         basis=" even if every draft is kept",
         instead="ask for fewer questions with --n",
     )
-    return Plan(context, options, passages, file, cost_estimate)
+    return Plan(context, options, passages, file, cost_estimate, spending)
 
 
 async def check_writer(context: Context) -> None:
@@ -230,10 +234,10 @@ async def make_questions(writing_plan: Plan, *, progress: ProgressCallback = ign
         writing_plan.file,
         writing_plan.wanted_counts,
     )
-    spending = LimitedSpending(Prices(options.prices), options.max_cost)
+    spending = writing_plan.spending
     faults, draft_count, error = Counter[str](), 0, None
     models_and_prompt_of_kind = await asyncio.to_thread(describe_models, context)
-    with file.lock():
+    with pay_for_embeddings(spending), file.lock():
         count_before = sum(file.count_kept_by_kind().values())
         remaining_drafts = {
             kind: MOST_DRAFTS * wanted_counts[kind] - count_in_file

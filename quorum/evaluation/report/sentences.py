@@ -68,7 +68,7 @@ def describe_decision(decision: "Decision") -> Words:
     not_compared = [f"Compared {sentence}" for sentence in describe_left_out(decision.left_out_reasons)]
     retrieval_only = scores.plan.options.retrieval_only
     spending = (
-        []
+        ["No model was asked.", *describe_embedding_spending(spent)]
         if retrieval_only
         else [
             *describe_spending(spent),
@@ -82,7 +82,7 @@ def describe_decision(decision: "Decision") -> Words:
         verdict.sentences,
         list_facts(scores.folder, decision.columns, scores.summary),
         [*decision.recommendation.sentences, *([missing_note] if missing_note else []), *not_compared],
-        ["No model was asked."] if retrieval_only else [sentence for sentence in spending if sentence],
+        [sentence for sentence in spending if sentence],
         list_p_rows(decision.recommendation),
         scores.plan.options.describe_command(),
     )
@@ -142,18 +142,34 @@ def format_p(p: float) -> str:
 
 def describe_spending(spent: TotalSpent) -> list[str]:
     """Sentences about the calls, tokens and money that the methods took, over all runs in the results folder."""
-    if not spent["models"]:
+    if not spent["models"] and not spent.get("embeddings"):
         return ["Nothing was spent: every reply came from the journal."]
     sentences = []
     for name, counts in spent["models"].items():
         tokens = f"{counts['input_tokens']:,} tokens in ({counts['cached_tokens']:,} from the provider's cache)"
         sentences.append(f"{name}: {counts['calls']:,} calls really made, {tokens}, {counts['output_tokens']:,} out.")
-    cost = spent["cost"]
+    return [*sentences, *describe_embedding_requests(spent), describe_money(spent["cost"])]
+
+
+def describe_embedding_spending(spent: TotalSpent) -> list[str]:
+    """Sentences about the requests for embeddings and the money of a comparison that asks no model."""
+    requests = describe_embedding_requests(spent)
+    return [*requests, describe_money(spent["cost"])] if requests else []
+
+
+def describe_embedding_requests(spent: TotalSpent) -> list[str]:
+    """A sentence for each model of embeddings that a server computed."""
+    return [
+        f"{name}: {format_count(counts['requests'], 'request')} for embeddings really made, "
+        f"{format_count(counts['tokens'], 'token')}."
+        for name, counts in spent.get("embeddings", {}).items()
+    ]
+
+
+def describe_money(cost: float | None) -> str:
     if cost is None:
-        sentences.append("A model has no price, so the money spent is unknown; give its price with --prices FILE.")
-    else:
-        sentences.append(f"Money really spent: {format_dollars(cost)}.")
-    return sentences
+        return "A model has no price, so the money spent is unknown; give its price with --prices FILE."
+    return f"Money really spent: {format_dollars(cost)}."
 
 
 def describe_savings(spent: TotalSpent, scores_by_column: Mapping[str, ColumnScores]) -> str:

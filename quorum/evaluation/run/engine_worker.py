@@ -20,6 +20,7 @@ from quorum.evaluation.run.spending import ModelSpending, SpendingCounts
 from quorum.evaluation.run.warm_up import has_embedded_model
 from quorum.models.clock import REAL_CLOCK, Clock
 from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.models.journal import open_journal, resolve_path, share_journals
 from quorum.models.journal_database import Record as Reply
 from quorum.models.limits import CorrectableAmount, LocalRateLimit, share_rate_limits
@@ -203,10 +204,11 @@ class Asker:
     async def ask(self, record: Record, names: list[str]) -> Answers:
         """Ask one method after the other, so that a later one finds equal calls of an earlier one in the journal."""
         answers, spending = Answers(), ModelSpending()
-        for column in self.job.columns:
-            if column.name in names and not await self.is_dropped(column.name):
-                details = answers.details if self.job.has_details else None
-                answers.rows.append(await self.job.questioner.ask(record, column, spending, details))
+        with pay_for_embeddings(spending):
+            for column in self.job.columns:
+                if column.name in names and not await self.is_dropped(column.name):
+                    details = answers.details if self.job.has_details else None
+                    answers.rows.append(await self.job.questioner.ask(record, column, spending, details))
         answers.spending = spending.export_counts()
         return answers
 

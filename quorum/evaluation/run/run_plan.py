@@ -30,6 +30,7 @@ from quorum.evaluation.run.spending import LimitReachedError, Spending
 from quorum.evaluation.run.warm_up import warm_up
 from quorum.evaluation.run.workers import run_workers
 from quorum.models.embedded.workload import expect_many_questions
+from quorum.models.embedding_requests import pay_for_embeddings
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,15 @@ async def run(
     """
     spending = spending or Spending()
     write_or_check_config(plan.folder, dict(plan.config), find_folder_name(plan.dataset.path))
-    with Results(
-        plan.folder / "results.jsonl",
-        [column.name for column in plan.columns],
-        plan.options.screening_column,
-        plan.columns[0].context.answer_measure,
-    ) as results:
+    with (
+        pay_for_embeddings(spending),
+        Results(
+            plan.folder / "results.jsonl",
+            [column.name for column in plan.columns],
+            plan.options.screening_column,
+            plan.columns[0].context.answer_measure,
+        ) as results,
+    ):
         earlier_answer_count, dataset = len(results.answered_pairs), plan.dataset
         if plan.race is not None:
             race = await asyncio.to_thread(start_race, plan.race, plan.columns, plan.dataset, results, watch_race)

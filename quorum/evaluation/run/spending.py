@@ -1,6 +1,6 @@
 """Counts what an evaluation spends: the calls that it really makes, without replies from the journal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from langchain_core.outputs import LLMResult
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.callbacks import is_reused, read_message, read_usage
 from quorum.evaluation.run.shared_retrieval import CachingRetriever
+from quorum.models.embedding_counts import EmbeddingCounts
 from quorum.models.token_counts import get_cached_tokens
 
 COUNT_KEYS = ("calls", "input_tokens", "output_tokens", "cached_tokens")
@@ -27,7 +28,8 @@ class SpendingCounts:
     """What one question cost in a worker process. The main process adds it to its own counts.
 
     usage_by_model: for each model, the number of its calls and of their tokens, under COUNT_KEYS. searches: how many
-    searches the methods requested; searches_made: how many of them were made; the others shared a result.
+    searches the methods requested; searches_made: how many of them were made; the others shared a result. embeddings:
+    the requests for embeddings and their tokens, by model (see `EmbeddingCounts`).
     """
 
     calls: int = 0
@@ -36,6 +38,7 @@ class SpendingCounts:
     usage_by_model: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     searches: int = 0
     searches_made: int = 0
+    embeddings: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 class ModelHandler(AsyncCallbackHandler):
@@ -59,10 +62,21 @@ class ReusedCallCounter(ModelHandler):
 
 
 class Spending(ModelHandler):
-    """Counts the calls that were made, and their tokens. Replies that took no request (`is_reused`) are left out."""
+    """Counts the calls that were made, and their tokens. Replies that took no request (`is_reused`) are left out.
+
+    Inside `quorum.models.embedding_requests.pay_for_embeddings` it counts the requests for embeddings, too.
+    """
 
     def __init__(self) -> None:
         self.calls = self.input_tokens = self.output_tokens = 0
+        self.embeddings = EmbeddingCounts()
+
+    def begin_request(self, model: str, tokens: int) -> Callable[[int], None]:
+        """Count a request for embeddings."""
+        return self.embeddings.begin_request(model, tokens)
+
+    def add_requests(self, usage: Mapping[str, Mapping[str, int]]) -> None:
+        self.embeddings.add_requests(usage)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         if read_message(response) is None or is_reused(response):
@@ -77,6 +91,7 @@ class Spending(ModelHandler):
         self.calls += other.calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
+        self.add_requests(other.embeddings)
 
 
 class ModelSpending(Spending):
@@ -139,7 +154,13 @@ class ModelSpending(Spending):
     def export_counts(self) -> SpendingCounts:
         """The counts, which the main process merges into its own."""
         return SpendingCounts(
-            self.calls, self.input_tokens, self.output_tokens, self.usage_by_model, self.searches, self.searches_made
+            self.calls,
+            self.input_tokens,
+            self.output_tokens,
+            self.usage_by_model,
+            self.searches,
+            self.searches_made,
+            self.embeddings.usage,
         )
 
 

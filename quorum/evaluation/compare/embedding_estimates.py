@@ -1,8 +1,9 @@
-"""What it takes to index the corpus of a comparison, before anything is paid for."""
+"""What embeddings take in a comparison, to index its corpus and to search it, before anything is paid for."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,29 +11,41 @@ from quorum.core.context import Context
 from quorum.core.state import Passage
 from quorum.datasets.records import read_passages
 from quorum.documents.document import Unreadable
-from quorum.evaluation.metrics.prices import Prices
+from quorum.evaluation.metrics.prices import Prices, add_costs
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.corpus_files import POOL_SOURCE, is_split_corpus
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.source import Source, list_collections_to_fill, pool_passages
+from quorum.models import get_embedding_name
 from quorum.models.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from quorum.retrievers.index_settings import IndexSettings
 
-LOCAL_EMBEDDINGS = ("embedded", "huggingface")  # computed in this process: free of charge
+PASSAGES_AT_ONCE = 1000  # which are looked up in the cache of embeddings together
 
 
 @dataclass(frozen=True)
 class IndexingEstimate:
-    """What indexing one collection takes. passages: how many are embedded; tokens: of their texts, at three bytes a
-    token, as if none were in the cache of embeddings; cost: dollars, None if the embeddings have no price.
+    """What indexing one collection takes. passages: how many it gets; tokens: of the texts that are not in the cache of
+    embeddings, at three bytes a token; cost: dollars, None if the embeddings have no price.
     """
 
     collection: str
     embeddings: str
     passages: int
     tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True)
+class SearchingEstimate:
+    """What it takes to embed what is searched for, with the embeddings of a server. tokens: for all questions; cost:
+    dollars, None if the embeddings have no price.
+    """
+
+    embeddings: str
+    tokens: float
     cost: float | None
 
 
@@ -59,13 +72,37 @@ def estimate_collection(
 
     spec = context.embeddings if isinstance(context.embeddings, str) else type(context.embeddings).__name__
     count = tokens = 0
-    for passage in list_passages_to_index(source, dataset, settings):
-        count += 1
-        tokens += estimate_tokens(make_indexed_text(passage))
-    is_free = spec.partition(":")[0] in LOCAL_EMBEDDINGS
-    price = None if is_free else prices.find_price(context.embeddings)
-    cost = 0.0 if is_free else None if price is None else price.compute_cost(tokens, 0)
+    passages = iter(list_passages_to_index(source, dataset, settings))
+    while texts := [make_indexed_text(passage) for passage in islice(passages, PASSAGES_AT_ONCE)]:
+        count += len(texts)
+        tokens += count_uncached_tokens(context, texts)
+    price = prices.find_embeddings_price(context.embeddings)
+    cost = None if price is None else price.compute_cost(tokens, 0)
     return IndexingEstimate(str(context.collection), spec, count, tokens, cost)
+
+
+def estimate_searching(usage: Mapping[str, Mapping[str, int]], scale: float, prices: Prices) -> list[SearchingEstimate]:
+    """What searching takes with each of a server's embeddings. usage: what the rehearsed questions took; scale: how
+    many questions there are for each of these.
+    """
+    estimates = []
+    for model, counts in usage.items():
+        cost = prices.compute_embedding_cost({model: counts})
+        estimates.append(SearchingEstimate(model, counts["tokens"] * scale, None if cost is None else cost * scale))
+    return estimates
+
+
+def count_uncached_tokens(context: Context, texts: Sequence[str]) -> int:
+    """An upper estimate of the tokens to embed: those of the texts whose vectors the store's cache does not hold."""
+    from quorum.retrievers.embedder import get_indexing_embedder
+    from quorum.retrievers.embedding_cache import CachedEmbeddings
+    from quorum.retrievers.store import open_store
+
+    spec, embedder = context.embeddings, None
+    if isinstance(spec, str) and spec != "embedded":
+        embedder = get_indexing_embedder(spec, get_embedding_name(spec), open_store(context.store).folder)
+    new = embedder.list_new(texts) if isinstance(embedder, CachedEmbeddings) else texts
+    return sum(map(estimate_tokens, new))
 
 
 def list_passages_to_index(source: Source, dataset: DataSet, settings: "IndexSettings | None") -> Iterable[Passage]:
@@ -101,8 +138,6 @@ def read_documents(path: Path, settings: "IndexSettings | None") -> Iterator[Pas
                 continue
 
 
-def sum_cost(estimates: Sequence[IndexingEstimate]) -> float | None:
-    """Dollars for indexing all; None if a price is missing."""
-    costs = [estimate.cost for estimate in estimates]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+def sum_cost(estimates: Sequence[IndexingEstimate | SearchingEstimate]) -> float | None:
+    """Dollars for all; None if a price is missing."""
+    return add_costs([estimate.cost for estimate in estimates])
