@@ -6,7 +6,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.retrieval_only import SEARCH
@@ -26,6 +26,14 @@ OPERATORS: Mapping[type, Callable[[Any, Any], float]] = {
 }
 
 
+class StageBounds(NamedTuple):
+    """The fewest and the most calls of one stage of a cascade. method: that of the stage."""
+
+    method: str
+    fewest: float
+    most: float
+
+
 def compute_call_bounds(column: Column) -> tuple[float, float]:
     """The fewest and the most calls for a question; 0 and infinity for a user's own graph and for a method without a
     formula, because their calls are unknown.
@@ -39,17 +47,29 @@ def compute_call_bounds(column: Column) -> tuple[float, float]:
     >>> [compute_call_bounds(parse_columns(name, Context(k=4))[0]) for name in ("crag", "crag[evaluator=llm]")]
     [(1.0, 2.0), (6.0, 7.0)]
     """
+    stages = list_stage_bounds(column)
+    return stages[0].fewest, sum(stage.most for stage in stages)
+
+
+def list_stage_bounds(column: Column) -> list[StageBounds]:
+    """The bounds of each stage of a cascade that is written out, such as concat>agent; else those of the method."""
+    method = None if column.own_graph is not None or column.method == SEARCH else find_method(column.method)
+    if isinstance(method, WrittenMethod):
+        columns = [
+            replace(column, method=stage.method, context=make_step_context(column.context, stage))
+            for stage in method.cascade.stages
+        ]
+        return [bounds for stage_column in columns for bounds in list_stage_bounds(stage_column)]
+    return [StageBounds(column.method, *compute_method_bounds(column))]
+
+
+def compute_method_bounds(column: Column) -> tuple[float, float]:
+    """The fewest and the most calls of a method that is no cascade."""
     if column.method == SEARCH:
         return 0.0, 0.0
     if column.own_graph is not None:
         return 0.0, math.inf
     method = find_method(column.method)
-    if isinstance(method, WrittenMethod):
-        steps = [
-            compute_call_bounds(replace(column, method=stage.method, context=make_step_context(column.context, stage)))
-            for stage in method.cascade.stages
-        ]
-        return steps[0][0], sum(most for _, most in steps)
     if not method.calls:
         return 0.0, math.inf
     formula, context = method.calls, column.context

@@ -14,7 +14,7 @@ from langchain_core.callbacks import AsyncCallbackHandler
 
 from quorum.core.context import Context
 from quorum.datasets.records import Record
-from quorum.evaluation.compare.call_bounds import compute_call_bounds
+from quorum.evaluation.compare.call_bounds import list_stage_bounds
 from quorum.evaluation.compare.embedding_estimates import IndexingEstimate, SearchingEstimate
 from quorum.evaluation.compare.prefix_cache import note_cached_prefixes
 from quorum.evaluation.compare.rehearsal import RehearsedCall, rehearse_method
@@ -143,24 +143,18 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
     """The means over the rehearsed questions, and the bounds of the calls."""
     count = len(calls_by_question)
     all_calls = [call for question_calls in calls_by_question for call in question_calls]
-    fewest_calls, most_calls = compute_call_bounds(column)
-    calls = len(all_calls) / count
-    # The largest share of a question's calls after which the model may be asked for a shorter reply. These calls are
-    # bounds only: the embedded reader saves nearly all of them.
-    shortening_share = max(
-        (
-            sum(call.may_ask_for_shorter_reply and call.prompt_name != AGENT.name for call in question_calls)
-            / len(question_calls)
-            for question_calls in calls_by_question
-            if question_calls
-        ),
-        default=0.0,
-    )
+    stages = list_stage_bounds(column)
+    fewest_calls, calls = stages[0].fewest, len(all_calls) / count
+    # After each of these calls the model may be asked for a shorter reply; of an agent's turns only after the last one.
+    # These calls are bounds only: the embedded reader saves nearly all of them.
+    shortening_share = max(map(compute_shortening_share, calls_by_question), default=0.0)
+    most_calls = sum(stage.most for stage in stages if stage.method != AGENT.name)
     if shortening_share and math.isfinite(most_calls):
         most_calls = math.ceil(most_calls * (1 + shortening_share))
-    # Of an agent's turns only the last one answers.
-    if any(call.may_ask_for_shorter_reply and call.prompt_name == AGENT.name for call in all_calls):
-        most_calls += 1
+    agents = [stage.most for stage in stages if stage.method == AGENT.name]
+    most_calls += sum(agents)
+    if any(call.may_ask_for_shorter_reply for call in all_calls):
+        most_calls += len(agents)
     return MethodEstimate(
         calls=calls,
         fewest_calls=min(fewest_calls, calls),
@@ -170,6 +164,12 @@ def estimate_column(column: Column, calls_by_question: Sequence[Sequence[Rehears
         cost=None if (cost := compute_calls_cost(column, all_calls)) is None else cost / count,
         cached_tokens=sum(call.cached_tokens for call in all_calls) / count,
     )
+
+
+def compute_shortening_share(calls: Sequence[RehearsedCall]) -> float:
+    """The share of a question's calls, an agent's turns left out, after which a shorter reply may be asked for."""
+    counted = [call for call in calls if call.prompt_name != AGENT.name]
+    return sum(call.may_ask_for_shorter_reply for call in counted) / len(counted) if counted else 0.0
 
 
 def compute_calls_cost(column: Column, calls: Sequence[RehearsedCall]) -> float | None:

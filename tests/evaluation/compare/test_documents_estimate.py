@@ -94,3 +94,17 @@ async def test_only_the_last_turn_of_an_agent_may_be_asked_for_a_shorter_answer(
 ) -> None:
     method = (await estimate(data, "agent", Context(model="openai:test", journal="off", max_steps=5))).methods["agent"]
     assert (method.fewest_calls, method.most_calls) == (1, 7)
+
+
+async def test_a_cascade_into_an_agent_has_the_bounds_of_its_stages(data: Path, openai_server: OpenAIServer) -> None:
+    """concat is asked once, and once more for a shorter answer; then the agent at most seven times, as above."""
+    context = Context(model="openai:test", journal="off", max_steps=5)
+    bounds = {}
+    for methods in ("concat>agent", "agent>concat", "concat>post_fusion[k=3]>agent[max_steps=2]"):
+        [method] = (await estimate(data, methods, context)).methods.values()
+        bounds[methods] = (method.fewest_calls, method.most_calls)
+    assert bounds == {
+        "concat>agent": (1, 2 + 7),
+        "agent>concat": (1, 7 + 2),
+        "concat>post_fusion[k=3]>agent[max_steps=2]": (1, 2 + 6 + 4),
+    }
