@@ -12,7 +12,7 @@ from quorum.core.errors import TooLong
 from quorum.core.state import Passage, PassageGrade, State
 from quorum.models.passage_grades import get_limits, score_texts
 from quorum.nodes.ask import ask
-from quorum.nodes.filter_context import make_filter_update
+from quorum.nodes.filter_context import choose_by_prompt, make_filter_update
 from quorum.parsing.grades import GRADES
 from quorum.prompts.crag import GRADE, KEYWORDS
 from quorum.prompts.filco import FILTER_SENTENCES
@@ -89,9 +89,8 @@ async def keep_best_strips(state: State, runtime: Runtime[Context]) -> State:
 async def copy_sentences(state: State, runtime: Runtime[Context]) -> State:
     """question, passages -> passages (the sentences that the model copies; all text if it copies none), retrieved."""
     passages = state["passages"]
-    replies = await ask(FILTER_SENTENCES, runtime, question=state["question"], passages=passages, temperature=0.0)
-    pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
-    return {**make_filter_update(state, shorten_passages(passages, pieces) or passages), **replies.state_update}
+    copied, counts = await choose_by_prompt(FILTER_SENTENCES, state["question"], passages, runtime)
+    return {**make_filter_update(state, copied or passages), **counts}
 
 
 def check_settings(context: Context) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -15,21 +16,24 @@ from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.ask import ask
 from quorum.prompts.cxmi import make_cxmi_prompt_writer
 from quorum.prompts.filco import FILTER_PROMPTS
+from quorum.prompts.prompt import Prompt
 
 
 async def filter_by_prompt(state: State, runtime: Runtime[Context]) -> State:
     """question or query, passages -> passages (what a chat model or trained filter copies or chooses), retrieved."""
-    passages, prompt = state["passages"], FILTER_PROMPTS[get_context(runtime).filter_mode]
-    replies = await ask(
-        prompt,
-        runtime,
-        question=get_search_text(state),
-        passages=passages,
-        temperature=0.0,
-    )
+    prompt = FILTER_PROMPTS[get_context(runtime).filter_mode]
+    chosen, counts = await choose_by_prompt(prompt, get_search_text(state), state["passages"], runtime)
+    return {**make_filter_update(state, chosen), **counts}
+
+
+async def choose_by_prompt(
+    prompt: Prompt[Any], question: str, passages: Sequence[Passage], runtime: Runtime[Context]
+) -> tuple[list[Passage], State]:
+    """(the passages, cut down to what the model copies or chooses; the counts of its call)."""
+    replies = await ask(prompt, runtime, question=question, passages=passages, temperature=0.0)
     # Passages that did not fit into the model's window were not shown, so no piece of them can be chosen.
     chosen_pieces = [piece for piece in replies.values[0] if piece.rank < len(replies.shown)]
-    return {**make_filter_update(state, shorten_passages(passages, chosen_pieces)), **replies.state_update}
+    return shorten_passages(passages, chosen_pieces), replies.state_update
 
 
 async def filter_by_scores(state: State, runtime: Runtime[Context]) -> State:
