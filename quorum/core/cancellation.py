@@ -7,7 +7,7 @@ work that may be left runs in a task of its own, which is cancelled exactly once
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -93,7 +93,7 @@ async def iterate_apart(items: AsyncGenerator[T, None]) -> AsyncGenerator[T, Non
         await outlast(loop.create_task(items.aclose(), context=context))
 
 
-async def advance(items: AsyncGenerator[T, None]) -> T:
+async def advance(items: AsyncIterator[T]) -> T:
     """The next item. A coroutine, because a task cannot run an `anext` object."""
     return await anext(items)
 

@@ -1,5 +1,6 @@
 """Documents over HTTP: uploads with their events, originals, pages as pictures; a killed server leaves nothing half."""
 
+import asyncio
 import io
 import json
 import shutil
@@ -19,6 +20,7 @@ from run_client import ask_run, make_headers, read_run
 from quorum import Context, index
 from quorum.retrievers.collections import list_collections, list_passages
 from quorum.retrievers.manage_documents import list_documents
+from quorum.serving.documents.live_upload import UploadedFile
 from quorum.serving.documents.multipart import MultipartParser, Part, PartEnd
 from quorum.serving.documents.staged_files import StagedFile, Step
 from quorum.serving.documents.upload_service import UploadService
@@ -335,10 +337,33 @@ def test_an_upload_that_arrives_is_found_by_the_id_of_its_request(api: Api) -> N
     assert found == {"one-tab": "receiving", "other-tab": "receiving"}
 
 
+def test_an_upload_that_stalls_or_waits_for_its_turn_is_cancelled_at_once(api: Api, tmp_path: Path) -> None:
+    host, _, port = api.url.removeprefix("http://").partition(":")
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf'
+    head = f"POST /v1/collections/mine/documents HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 900\r\n"
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        client.sendall(f"{head}Content-Type: multipart/form-data; boundary=x\r\n\r\n".encode() + part)
+        while not (data := api.get("/v1/uploads").json()["data"]) or not data[0]["files"]:
+            pass
+        # The server would wait for the next bytes for a minute.
+        cancelled = httpx.post(f"{api.url}/v1/uploads/{data[0]['id']}/cancel", timeout=10).json()
+        assert (cancelled["state"], cancelled["files"][0]["outcome"]) == ("cancelled", "cancelled")
+        assert client.recv(12) == b"HTTP/1.1 409"
+
+    async def cancel_waiting() -> Any:
+        service = UploadService(Context(store=str(tmp_path / "other")))
+        saved, upload = await service.begin("mine", "local")
+        upload.files.append(UploadedFile(1, "a.txt"))
+        with service.index_lock:  # another upload is being indexed
+            service.start(upload)
+            await asyncio.wait_for(service.cancel(saved), 10)
+        return saved.describe()["state"]
+
+    assert asyncio.run(cancel_waiting()) == "cancelled"
+
+
 def interrupt(store: Path, prepare: Callable[[UploadService, Any], None]) -> UploadService:
     """An upload whose process dies at a certain step."""
-    import asyncio
-
     dead = UploadService(Context(store=str(store)))
 
     async def begin() -> Any:
@@ -365,7 +390,6 @@ def test_what_a_killed_server_has_left_is_taken_back(serve: Serve, tmp_path: Pat
         from quorum.retrievers.originals import choose_upload_folder
         from quorum.retrievers.store import open_store
         from quorum.serving.documents.indexing import list_ids
-        from quorum.serving.documents.live_upload import UploadedFile
 
         upload.files += [UploadedFile(1, "a.txt"), UploadedFile(2, "new.txt"), UploadedFile(3, "later.txt")]
         for file in upload.files:
@@ -400,7 +424,6 @@ def test_a_step_that_was_finished_before_the_kill_stays(serve: Serve, tmp_path: 
 
     def whole(dead: UploadService, upload: Any) -> None:
         from quorum.retrievers.index import IndexOptions, add_documents
-        from quorum.serving.documents.live_upload import UploadedFile
 
         upload.files.append(UploadedFile(1, "a.txt"))
         (upload.folder / "1").write_text("New words.")

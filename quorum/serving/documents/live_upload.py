@@ -58,6 +58,11 @@ class LiveUpload:
     lock: threading.Lock = field(default_factory=threading.Lock)
     changed: asyncio.Event = field(default_factory=asyncio.Event)  # set at the next event; every event has a new one
     ended: threading.Event = field(default_factory=threading.Event)
+    cancelled: asyncio.Event = field(default_factory=asyncio.Event)  # wakes who waits for the client's next bytes
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+        self.cancelled.set()
 
     @property
     def must_end(self) -> bool:

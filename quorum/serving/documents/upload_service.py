@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, BinaryIO
 from weakref import WeakSet
 
+from quorum.core.cancellation import SECONDS_BETWEEN_LOOKS, advance, wait_for_task
 from quorum.core.context import Context
 from quorum.core.files import format_megabytes
 from quorum.core.private_files import open_private_bytes
@@ -114,10 +115,17 @@ class UploadService:
         return saved
 
     def index(self, upload: LiveUpload) -> None:
-        """Index an upload when those before it are done. Runs on a thread of its own."""
-        with self.index_lock:
-            upload.write("indexing_started")
+        """Index an upload when those before it are done, or end it before. Runs on a thread of its own."""
+        has_turn = False
+        while not has_turn and not upload.must_end:
+            has_turn = self.index_lock.acquire(timeout=SECONDS_BETWEEN_LOOKS)
+        try:
+            if has_turn:
+                upload.write("indexing_started")
             self.indexing.run(upload)
+        finally:
+            if has_turn:
+                self.index_lock.release()
         self.forget_upload(upload)
         self.folder.remove_oldest()
 
@@ -176,7 +184,7 @@ class UploadService:
         upload = self.live_uploads.get(saved.id)
         if upload is None:
             return
-        upload.is_cancelled = True
+        upload.cancel()
         SHARED_READER.get().close()  # it may be at work on a file for a long time
         await asyncio.to_thread(upload.ended.wait)
 
@@ -217,9 +225,7 @@ class Receiver:
     async def receive(self, body: AsyncIterator[bytes]) -> None:
         """Read the body. Raises `Refusal` if it is malformed or too long, or holds no file."""
         try:
-            async for chunk in body:
-                if self.upload.must_end:
-                    raise Refusal(409, "The upload was cancelled.", "cancelled")
+            async for chunk in self.iterate_until_cancelled(body):
                 for item in self.parser.feed(chunk):
                     if isinstance(item, Part):
                         self.begin(item)
@@ -236,6 +242,21 @@ class Receiver:
             raise Refusal(400, "The body is not complete; send the files again.")
         if not self.upload.files:
             raise Refusal(400, "The body holds no file; send each with its path as file name.")
+
+    async def iterate_until_cancelled(self, body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The chunks of the body. Raises `Refusal` (409) as soon as the upload is cancelled, also while none comes."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                chunk = await wait_for_task(loop.create_task(advance(body)), self.upload.cancelled)
+            except StopAsyncIteration:
+                return
+            except asyncio.CancelledError:
+                if not self.upload.is_cancelled:
+                    raise
+            if self.upload.must_end:
+                raise Refusal(409, "The upload was cancelled.", "cancelled")
+            yield chunk
 
     def begin(self, part: Part) -> None:
         self.file = None
