@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 def mcp(
+    ctx: typer.Context,
     http: Annotated[
         bool, typer.Option("--http", help="Serve over HTTP at /mcp; by default over stdin and stdout.")
     ] = False,
@@ -71,10 +72,13 @@ def mcp(
         raise SetupError(
             "--log-file - is the standard output, over which quorum mcp speaks the protocol; give a file, or --http."
         )
-    if not http and (token_file is not None or allow_origin):
+    # QUORUM_TOKEN may be set for quorum serve; it restricts nobody who starts this program.
+    source = ctx.get_parameter_source("token")
+    is_token_given = source is not None and source.name == "COMMANDLINE"
+    if not http and (is_token_given or token_file is not None or allow_origin):
         raise SetupError(
-            "--tokens (or QUORUM_TOKEN_FILE) and --allow-origin say who may ask over HTTP, and quorum mcp speaks over "
-            "stdin and stdout; add --http, or leave them out."
+            "--token, --tokens (or QUORUM_TOKEN_FILE) and --allow-origin say who may ask over HTTP, and quorum mcp "
+            "speaks over stdin and stdout; add --http, or leave them out."
         )
     options = make_server_options(
         host,

@@ -238,7 +238,14 @@ async def test_a_missing_argument_is_named(serve: Serve) -> None:
     assert result.content[0].text == "ask needs the argument question."  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("option", [("--tokens", "tokens.json"), ("--allow-origin", "https://chat.example.org")])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--token", "a-token-of-twenty-letters"),
+        ("--tokens", "tokens.json"),
+        ("--allow-origin", "https://chat.example.org"),
+    ],
+)
 def test_access_over_stdio_is_refused(option: tuple[str, str], quorum: Any) -> None:
     run = quorum("mcp", *option)
     assert run.code == 2
