@@ -186,6 +186,15 @@ def make_step_context(context: Context, stage: ComposedStage, *, is_rehearsal: b
     return replace(context, **settings, where=where, calibration=None)
 
 
+def list_step_contexts(cascade: ComposedCascade | None, context: Context) -> list[Context]:
+    """The contexts in which a method is asked, given its context: one for each step of a cascade that the user wrote,
+    whose brackets may name another model. cascade: the method's, None if it has none.
+    """
+    if cascade is None or not cascade.is_written:
+        return [context]
+    return [make_step_context(context, stage) for stage in cascade.stages]
+
+
 def collect_recorded_values(cascade: ComposedCascade, name: str) -> list[Any]:
     """The values of a setting with which the stages were measured. The context may hold any of them."""
     recorded_values = [stage.settings.get(name) for stage in (*cascade.stages, *cascade.measured)]

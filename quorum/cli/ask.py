@@ -84,8 +84,7 @@ def ask(
     """Answer a question from a collection (by default the store's only one) or from given passages."""
     import asyncio
 
-    from quorum.cli.settings import find_stated_collection, read_context
-    from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
+    from quorum.cli.settings import check_named_settings, find_stated_collection, read_context
 
     question = read_question(words or ())
     context = read_context(
@@ -100,10 +99,14 @@ def ask(
         title_key=title_key,
         calibration=None if calibration is None else str(calibration),
     )
+    from quorum.evaluation.shown.support import add_supporting_statement_and_language_note
+    from quorum.retrievers.passages import check_question
+
     given_passages = read_given_passages(passages, find_stated_collection(context, collection, settings))
     chosen_method, context = choose_method_with_systems(method, own_systems, context, given=given_passages is not None)
-    check_question_and_retriever(question, context)
     method, graph = chosen_method.name, chosen_method.graph
+    check_question(question)
+    check_named_settings(context, graph)
     if abstain_below is not None:
         check_abstain_below(method, graph, context, abstain_below)
     if context.calibration is not None:
@@ -161,19 +164,6 @@ def read_piped_text() -> str:
         return sys.stdin.read().strip()
     except (OSError, ValueError):  # it is closed
         return ""
-
-
-def check_question_and_retriever(question: str, context: "Context") -> None:
-    """Raise a `SetupError` for an invalid question or an unknown retriever.
-
-    Called before the sample collection is created, which takes some seconds.
-    """
-    from quorum.retrievers import find_retriever
-    from quorum.retrievers.passages import check_question
-
-    check_question(question)
-    if isinstance(context.retriever, str):
-        find_retriever(context.retriever)
 
 
 def create_sample_if_missing(context: "Context") -> None:

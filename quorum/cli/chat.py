@@ -44,7 +44,7 @@ def chat(
 
     from quorum.cli.ask import check_collection_exists, create_sample_if_missing, get_collection_to_ask
     from quorum.cli.conversation import Conversation
-    from quorum.cli.settings import read_context
+    from quorum.cli.settings import check_named_settings, read_context
 
     context = read_context(
         settings,
@@ -58,6 +58,7 @@ def chat(
         title_key=title_key,
     )
     chosen_method, context = choose_method_with_systems(method, own_systems, context)
+    check_named_settings(context, chosen_method.graph)
     if isinstance(context.retriever, str):
         searched = f"the collection {get_collection_to_ask(context)}"
     else:

@@ -132,14 +132,16 @@ def compare(
     """Estimate, run and compare methods on your questions; recommend one, and write a report."""
     from quorum.cli.settings import find_stated_task, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
+
+    context = read_context(settings, where=where or None, store=store, embeddings=embeddings)
+    check_stated_settings(corpus, list_stated_settings(settings))
+    # Imported below the check of the settings, because it takes long.
     from quorum.evaluation.compare.recommend import read_budget
     from quorum.evaluation.comparison import DEFAULT_METHODS
     from quorum.evaluation.run.given_metrics import read_metrics
     from quorum.evaluation.run.options import Options, split_list
     from quorum.evaluation.run.retrieval_only import SEARCH
 
-    context = read_context(settings, where=where or None, store=store, embeddings=embeddings)
-    check_stated_settings(corpus, list_stated_settings(settings))
     options = Options(
         data=data,
         limit=limit,

@@ -81,10 +81,6 @@ def evaluate(
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import find_stated_collection, find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
-    from quorum.evaluation.run.evaluate import evaluate
-    from quorum.evaluation.run.given_metrics import read_metrics
-    from quorum.evaluation.run.options import Options
-    from quorum.evaluation.run.user_measures import read_measures
 
     context = read_context(
         settings,
@@ -96,6 +92,12 @@ def evaluate(
         store=store,
         embeddings=embeddings,
     )
+    # Imported below the check of the settings, because it takes long.
+    from quorum.evaluation.run.evaluate import evaluate
+    from quorum.evaluation.run.given_metrics import read_metrics
+    from quorum.evaluation.run.options import Options
+    from quorum.evaluation.run.user_measures import read_measures
+
     options = Options(
         data=data,
         limit=limit,

@@ -47,7 +47,6 @@ def gate(
     Exit code: 0 if the loss from BASELINE to NEW is surely below --margin; else 1 if NEW is surely worse; else 3
     (cannot tell). 2 means that the input is wrong.
     """
-    from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.gate import EXIT_CODES, decide_gate, describe_gate
     from quorum.evaluation.decisions.recorded_results import check_wrong_cost
 
@@ -64,6 +63,8 @@ def gate(
         decision = decide_labelled_gate(make_pair(baseline_results, new_results, methods), margin, wrong_cost=cost)
         said_of_labels = "" if decision.labels is None else describe_labels_of_gate(decision.labels)
     else:
+        from quorum.cli.show import print_missing_answers
+
         print_missing_answers(baseline_results)
         decision = decide_gate(baseline_results, new_results, margin, methods=methods, wrong_cost=cost)
     if json:

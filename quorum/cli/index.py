@@ -111,10 +111,12 @@ def index(
     from quorum.cli.settings import read_context
     from quorum.core.metadata import parse_metadata_options
     from quorum.documents.find_files import FileChoice
+    from quorum.retrievers.check_settings import check_embeddings
     from quorum.retrievers.collection_names import name_collection_after
     from quorum.retrievers.index import index_documents
 
     context = read_context(None, store=store, embeddings=embeddings, embedding_batch=embedding_batch)
+    check_embeddings(context)
     collection = collection or context.collection or name_collection_after(paths)
     metadata = parse_metadata_options(meta or ())
     choice = FileChoice(tuple(include or ()), tuple(exclude or ()), gitignore=not no_gitignore, follow=follow)

@@ -1,5 +1,6 @@
 """`quorum mcp`: a server of the Model Context Protocol, for agents."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,9 +63,8 @@ def mcp(
     """Let agents ask and search your documents, by the Model Context Protocol."""
     from importlib.util import find_spec
 
-    from quorum.cli.ask import create_sample_if_missing
     from quorum.cli.serve import check_collection
-    from quorum.cli.settings import read_context
+    from quorum.cli.settings import check_named_settings, read_context
 
     if find_spec("mcp") is None:
         raise SetupError(f"quorum mcp needs the extra [mcp]; run: {describe_install('mcp')}")
@@ -105,7 +105,7 @@ def mcp(
         store=store,
         embeddings=embeddings,
     )
-    create_sample_if_missing(context)
+    check_named_settings(context)
     check_collection(context, options)
     if http:
         serve_http(context, host, port, options)
@@ -114,22 +114,26 @@ def mcp(
 
 
 def serve_http(context: "Context", host: str, port: int, options: "Options") -> None:
+    from quorum.cli.ask import create_sample_if_missing
     from quorum.serving.mcp_server import make_mcp_app
     from quorum.serving.serve import serve as run_server
 
     def print_address(address: str) -> None:
         typer.echo(f"Quorum is at {address}mcp", err=options.log_file == "-")
 
-    run_server(context, host, port, options, print_address, make_mcp_app)
+    make_sample = partial(create_sample_if_missing, context)
+    run_server(context, host, port, options, print_address, make_mcp_app, prepare=make_sample)
 
 
 def serve_stdio(context: "Context", options: "Options") -> None:
     """Serve over stdin and stdout. Only the protocol is written to stdout."""
+    from quorum.cli.ask import create_sample_if_missing
     from quorum.serving.mcp_server import make_mcp
     from quorum.serving.serve import check_options_and_get_prices, make_service
 
     service = make_service(context, options, check_options_and_get_prices(context, options))
     try:
+        create_sample_if_missing(context)
         make_mcp(service).run("stdio")
     finally:
         service.log.close()

@@ -90,11 +90,20 @@ def serve(
     The same address speaks OpenAI's chat protocol under /v1, for chat windows, agents and programs.
     """
     from quorum.cli.ask import create_sample_if_missing
-    from quorum.cli.settings import read_context
+    from quorum.cli.settings import check_named_settings, read_context
     from quorum.serving.address import check_port
-    from quorum.serving.serve import serve as run_server
 
     check_port(port)
+    context = read_context(
+        settings,
+        where=where or None,
+        model=model,
+        retriever=retriever,
+        collection=collection,
+        k=k,
+        store=store,
+        embeddings=embeddings,
+    )
     options = make_server_options(
         host,
         token,
@@ -113,27 +122,19 @@ def serve(
         log_file=log_file,
         log_questions=log_questions,
     )
-    context = read_context(
-        settings,
-        where=where or None,
-        model=model,
-        retriever=retriever,
-        collection=collection,
-        k=k,
-        store=store,
-        embeddings=embeddings,
-    )
+    check_named_settings(context)
     tell_address = partial(print_address, err=log_file == "-")
-    if not no_page:
-        options = allow_own_collections(options, collections, context)
-    create_sample_if_missing(context)
+    from quorum.serving.serve import serve as run_server
+
+    make_sample = partial(create_sample_if_missing, context)
     if no_page:
         check_collection(context, options)
-        run_server(context, host, port, options, tell_address)
+        run_server(context, host, port, options, tell_address, prepare=make_sample)
         return
     from quorum.page.app import make_page
 
-    run_server(context, host, port, options, tell_address, make_page)
+    options = allow_own_collections(options, collections, context)
+    run_server(context, host, port, options, tell_address, make_page, prepare=make_sample)
 
 
 def allow_own_collections(options: "Options", collections: str, context: "Context") -> "Options":
@@ -147,13 +148,15 @@ def allow_own_collections(options: "Options", collections: str, context: "Contex
 
 def check_collection(context: "Context", options: "Options") -> None:
     """Raise `SetupError` if the collection is missing, or if none is named, the store holds several, and clients may
-    choose none of them. (The page may start without it, to choose one or add documents.)
+    choose none of them. (The page may start without it, to choose one or add documents.) The sample is made later.
     """
     from quorum.cli.ask import get_collection_to_ask
-    from quorum.retrievers.choose_collection import locate_collection
+    from quorum.retrievers.choose_collection import is_sample_asked, locate_collection
     from quorum.retrievers.store import open_store
 
     if not isinstance(context.retriever, str) or (not context.collection and options.collections != ()):
+        return
+    if is_sample_asked(context):
         return
     located_context = locate_collection(context)
     open_store(located_context.store).fetch_info(get_collection_to_ask(located_context))

@@ -33,17 +33,18 @@ def watch(
     Exit code: 0 if the promise was confirmed since its last reset, 1 if it is refuted, 3 if neither, of several
     promises the worst. 2 means that the input is wrong.
     """
+    names = list(words or ())
+    if because is not None and names[:1] != [RESET]:
+        raise SetupError("--because belongs to a reset; write: quorum watch reset PROMISE --because TEXT")
     from quorum.cli.collections import get_store
     from quorum.evaluation.watch.describe_standing import describe_standing
     from quorum.evaluation.watch.folder import count_watched, find_folder, list_folders
     from quorum.evaluation.watch.standing import compute_standing
 
-    names, store_address = list(words or ()), get_store(store)
+    store_address = get_store(store)
     if names[:1] == [RESET]:
         reset_promise(names[1:], because, store_address)
         return
-    if because is not None:
-        raise SetupError("--because belongs to a reset; write: quorum watch reset PROMISE --because TEXT")
     folders = [find_folder(name, store_address) for name in names] if names else list_folders(store_address)
     if not folders:
         raise SetupError(f"No promise is watched in the store {store_address}; begin with: quorum serve --watch FILE.")

@@ -70,10 +70,12 @@ def serve(
     options: Options,
     on_ready: Callable[[str], None],
     make_other_app: MakeOtherApp | None = None,
+    prepare: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until the process is stopped; only then does the call return. Calls `on_ready` with the address.
 
-    make_other_app: creates the application that serves all paths except the API's: the page or the MCP server.
+    make_other_app: creates the application that serves all paths except the API's: the page or the MCP server. prepare:
+    called when all options are checked, before anything is served: what takes long.
     Raises `SetupError` for an address that is unavailable, for one that other machines can reach if there is no token,
     for a collection that does not exist, an invalid model spec, price file, cascade or log file, and a limit in dollars
     if a model has no price.
@@ -98,6 +100,11 @@ def serve(
             server_header=False,
             lifespan="auto" if make_other_app is not None else "off",
         )
+        try:
+            prepare()
+        except BaseException:
+            app.log.close()
+            raise
         on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}/")
         try:
             uvicorn.Server(config).run(sockets=[server_socket])
@@ -176,7 +183,7 @@ def check_options_and_get_prices(server_context: Context, options: Options) -> P
     """
     prices = Prices(options.prices)
     check_collections(server_context, options.collections)
-    check_models(options.models)
+    check_models([*options.models, *([] if options.watch.judge is None else [options.watch.judge])])
     if options.dollars_per_day is not None:
         check_prices(server_context, options.models, prices)
     return prices

@@ -110,13 +110,48 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     assert is_one_line or "\nError: " in f"\n{run.err}"  # Typer's own errors begin with Error:
 
 
-@pytest.mark.parametrize("args", [("",), ("Who?", "--method", "zzz"), ("Who?", "--retriever", "google")])
-def test_a_mistake_is_reported_before_the_sample_is_indexed(
-    quorum: Quorum, args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+MISTAKES_OF_SETTINGS = (
+    "--model gpt-4",
+    "--model nobody:x",
+    "--embeddings nobody:x",
+    "--retriever google",
+    "--set verifier=gpt-4",
+    "--set context_filter=zzz",
+    "--set scorer=zzz",
+    "--set second_retriever=google",
+    "--set reranker=api:x",
+)
+OPTIONS_OF_SERVERS = ("--allow-models gpt-4", "--collections nowhere", "--composed missing.json", "--prices missing")
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("command", "mistakes"),
+    [
+        ("ask Who?", (*MISTAKES_OF_SETTINGS, "--method zzz", "--method concat>sure[model=gpt-4]")),
+        ("chat", MISTAKES_OF_SETTINGS),
+        ("serve --port 0", (*MISTAKES_OF_SETTINGS, *OPTIONS_OF_SERVERS)),
+        ("serve --port 0 --watch concat --score-at-least 0.5", ("--judge gpt-4",)),
+        ("serve --port 0 --no-page", ("--model gpt-4", "--collection nowhere", *OPTIONS_OF_SERVERS)),
+        ("mcp", ("--model gpt-4", "--collection nowhere", *OPTIONS_OF_SERVERS)),
+        ("index folder", ("--embeddings nobody:x", "--embeddings zzz")),
+        ("eval questions.jsonl --methods concat", (*MISTAKES_OF_SETTINGS, "--out passages.jsonl", "--judge gpt-4")),
+        (
+            "compare passages.jsonl questions.jsonl --methods concat",
+            (*MISTAKES_OF_SETTINGS[3:], "--models gpt-4", "--out passages.jsonl/x", "--prices no", "--judge gpt-4"),
+        ),
+        ("experiment sure-table-1 questions.jsonl", ("--model gpt-4", "--methods zzz", "--prices no")),
+    ],
+)
+def test_a_mistake_is_reported_before_anything_is_indexed(
+    quorum: Quorum, tmp_path: Path, command: str, mistakes: tuple[str, ...]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert quorum("ask", *args).code == 2
-    assert not list(tmp_path.iterdir())
+    before = sorted(path.name for path in tmp_path.iterdir())
+    for mistake in mistakes:
+        mistake = mistake.replace("--retriever ", "--retrievers ") if command.startswith("compare") else mistake
+        run = quorum(*command.split(), *mistake.split())
+        assert (run.code, run.out, run.err.count("\n")) == (2, "", 1), f"{mistake}: {run.err}"
+        assert sorted(path.name for path in tmp_path.iterdir()) == before, mistake
 
 
 def test_the_error_for_a_model_without_key_and_address_names_both_variables(

@@ -42,10 +42,10 @@ from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.langsmith_questions import find_question_file
 from quorum.evaluation.run.options import Options
-from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import ProgressCallback, find_searched_collection, ignore_progress, is_searching
+from quorum.models.check_models import check_models
 
 CLOSED_BOOK_METHOD = "no_retrieval"
 ANALYSIS_FUNCTIONS = {

@@ -31,7 +31,6 @@ from quorum.evaluation.questions.draw import (
 from quorum.evaluation.questions.estimate import Estimate, estimate
 from quorum.evaluation.questions.file import QuestionFile
 from quorum.evaluation.run.corpus_files import hash_corpus
-from quorum.evaluation.run.plan import check_models
 from quorum.evaluation.run.source import (
     ProgressCallback,
     Source,
@@ -40,6 +39,7 @@ from quorum.evaluation.run.source import (
     make_collection_name,
 )
 from quorum.models.chat import chat_model_async
+from quorum.models.check_models import check_models
 from quorum.models.embedding_requests import pay_for_embeddings
 from quorum.nodes.describe_settings import get_text_or_class_name
 from quorum.prompts import get_version

@@ -19,7 +19,7 @@ from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 from quorum.graphs import find_method, list_methods
 from quorum.graphs.choose_method import reads_passages
 from quorum.models.systems import SYSTEM_CALL_NAME
-from quorum.nodes.ask_stage import find_model_spec, make_step_context
+from quorum.nodes.ask_stage import find_model_spec, list_step_contexts, make_step_context
 
 if TYPE_CHECKING:
     from quorum.core.state import Usage
@@ -129,13 +129,8 @@ class Column:
         return [self.make_stage_context(stage) for stage in senders]
 
     def list_contexts(self, context: Context) -> list[Context]:
-        """The contexts in which the column's method is asked, given its context: one for each step of a cascade that
-        the user wrote, whose brackets may name another model.
-        """
-        cascade = self.cascade
-        if cascade is None or not cascade.is_written:
-            return [context]
-        return [make_step_context(context, stage) for stage in cascade.stages]
+        """See `quorum.nodes.ask_stage.list_step_contexts`."""
+        return list_step_contexts(self.cascade, context)
 
     def make_stage_context(self, stage: ComposedStage) -> Context:
         """The context with the models that a stage of a cascade was measured with, or that its brackets name. If the

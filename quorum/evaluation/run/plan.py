@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from quorum.algorithms.race import RaceMode
-from quorum.core.context import Context, get_filter_model
 from quorum.core.errors import SetupError
 from quorum.core.text import AnswerMeasure
 from quorum.evaluation.metrics.prices import Prices
@@ -24,17 +23,16 @@ from quorum.evaluation.run.langsmith_questions import find_question_file, find_u
 from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.race import RaceRules
 from quorum.evaluation.run.race_result import SEED
+from quorum.evaluation.run.result_files import check_folder
 from quorum.evaluation.run.retrieval_only import check_asks_no_model, choose_retrieval_task
 from quorum.evaluation.run.screening import Screening, check_screen
 from quorum.evaluation.run.source import (
     Source,
     find_passage_source,
+    is_searching,
     name_collections,
 )
-from quorum.models.chat import chat_model_async
-from quorum.models.context_filters import get_context_filter
-from quorum.models.passage_grades import check_evaluator
-from quorum.models.rerankers import check_reranker
+from quorum.retrievers.check_settings import check_settings
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,11 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
+    searches = is_searching(options) or dataset.count_with_passages < dataset.count
+    await check_what_columns_name(all_columns, searches=searches)
+    prices = Prices(options.prices)
+    if options.out is not None:
+        check_folder(options.out)
     source = await asyncio.to_thread(find_passage_source, dataset, options, all_columns, indexes)
     check_columns_search(all_columns, retrieves=source.retrieves)
     if options.retrieval_only and not source.retrieves:
@@ -109,14 +112,10 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
         )
     if options.screen is not None:
         check_screen(all_columns, retrieves=source.retrieves)
-    for column in all_columns:
-        for context in column.list_contexts(column.context):
-            await check_models(context)
     eligible_columns, left_out_reasons = await drop_ineligible(all_columns, dataset, options.task)
     if options.baseline in left_out_reasons:
         reason = left_out_reasons[options.baseline]
         raise SetupError(f"The baseline {options.baseline!r} does not serve these questions: {reason}")
-    prices = Prices(options.prices)
     complete_columns = await asyncio.to_thread(
         name_collections, source, [replace(column, prices=prices) for column in eligible_columns]
     )
@@ -139,6 +138,15 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     )
 
 
+async def check_what_columns_name(columns: Sequence[Column], *, searches: bool) -> None:
+    """Raises `SetupError`, before a corpus is read or indexed, for a model, embeddings or a retriever that does not
+    exist or cannot be used. searches: whether passages are retrieved, at least for some questions.
+    """
+    for column in columns:
+        for context in column.list_contexts(column.context):
+            await check_settings(context, searches=searches)
+
+
 def find_answer_measure(columns: Sequence[Column]) -> AnswerMeasure:
     """How the answers of all columns are compared with accepted ones. Raises `SetupError` if columns differ in it."""
     measures = {column.name: column.context.answer_measure for column in columns}
@@ -154,20 +162,3 @@ def list_examples(measures: Mapping[str, AnswerMeasure]) -> str:
     """A column for each measure: 'concat exact_match, sure squad_exact_match'."""
     column_of_measure = {measure: name for name, measure in measures.items()}
     return ", ".join(f"{name} {measure}" for measure, name in column_of_measure.items())
-
-
-async def check_models(context: Context) -> None:
-    """Raises `SetupError` if the context's model, verifier, filter, reranker or evaluator cannot be
-    used.
-    """
-    await check_reranker(context)
-    await check_evaluator(context)
-    await chat_model_async(context.model, context)
-    if context.verifier is not None:
-        await chat_model_async(context.verifier, context)
-    if context.context_filter is not None:
-        filter_model = get_filter_model(context)
-        if filter_model is None:
-            await asyncio.to_thread(get_context_filter, context.context_filter)
-        else:
-            await chat_model_async(filter_model, context)

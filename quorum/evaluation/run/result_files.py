@@ -1,5 +1,6 @@
 """Writes the files of an evaluation so that none is lost or half-written."""
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -23,6 +24,21 @@ def repair_and_read_lines(file: BinaryIO) -> Iterator[bytes]:
         complete_lines_size += len(line)
         yield line
     file.truncate(complete_lines_size)
+
+
+def check_folder(folder: Path) -> None:
+    """Raises `SetupError`, before anything is asked, if results cannot be written to the folder, which need not exist:
+    it or a folder above it is a file, or may not be written.
+    """
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise make_folder_error(folder, os.strerror(errno.EEXIST if existing == folder.absolute() else errno.ENOTDIR))
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise make_folder_error(folder, os.strerror(errno.EACCES))
+
+
+def make_folder_error(folder: Path, reason: str | None) -> SetupError:
+    return SetupError(f"Results cannot be written to {folder} ({reason}); give another folder with --out.")
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from quorum.evaluation.run.gold_placement import add_gold
 from quorum.evaluation.run.plan import Plan
 from quorum.evaluation.run.race import RaceWatcher, RunningRace, start_race
 from quorum.evaluation.run.race_result import RaceResult
+from quorum.evaluation.run.result_files import make_folder_error
 from quorum.evaluation.run.results import Results
 from quorum.evaluation.run.rounds import QuestionRound, Recorder, split_into_rounds
 from quorum.evaluation.run.shared_retrieval import share_retrieval
@@ -192,9 +193,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         if not is_about_folder(error, folder):
             raise
-        raise SetupError(
-            f"Results cannot be written to {folder} ({error.strerror}); give another folder with --out."
-        ) from None
+        raise make_folder_error(folder, error.strerror) from None
 
 
 def is_about_folder(error: OSError, folder: Path) -> bool:

@@ -176,10 +176,10 @@ def make_retriever_source(names: Sequence[str], dataset: DataSet, options: Optio
 
 
 def find_context_collection(context: Context) -> str | None:
-    """The name of the collection that the context asks. The call blocks."""
-    from quorum.retrievers.choose_collection import locate_collection
+    """The name of the collection that the context asks; the sample is not made yet. The call blocks."""
+    from quorum.retrievers.choose_collection import choose_only_collection
 
-    return locate_collection(context).collection
+    return context.collection or choose_only_collection(context.store)
 
 
 def find_searched_collection(
