@@ -41,6 +41,15 @@ class IndexSettings:
         defaults = asdict(IndexSettings())
         return {name: value for name, value in asdict(self).items() if value != defaults[name]} or {"words": self.words}
 
+    @property
+    def label(self) -> str:
+        """The chosen settings as they stand in brackets.
+
+        >>> IndexSettings(words=200, context="outline").label
+        'words=200;context=outline'
+        """
+        return ";".join(f"{name}={value}" for name, value in self.chosen.items())
+
     def name_collection(self, folder: str, content_hash: str) -> str:
         """The name of the collection of a folder (or file) with these settings. content_hash: of its documents and the
         embeddings, so that other content gets another collection.

@@ -30,6 +30,7 @@ from quorum.core.where import parse_where
 
 MAX_PASSAGES, MAX_STEPS, MAX_ROUNDS = 1000, 20, 10  # the largest k, max_steps and iterations
 FEWEST_TO_RERANK = 20  # passages that a reranker chooses from, unless rerank_from is set
+INDEX_SETTINGS = ("words", "context")  # of `quorum index` and `--index`; columns of a comparison are named by them
 # Languages of which PyStemmer has a stemmer, for BM25; none: words as they stand.
 Language = Literal[
     "english", "catalan", "danish", "dutch", "finnish", "french", "german", "greek", "hungarian", "italian",
@@ -348,6 +349,11 @@ def parse_setting(name: str, text: str) -> Any:
     """
     setting_names = {part.name for part in fields(Context)}
     if name not in setting_names:
+        if name in INDEX_SETTINGS:
+            raise SetupError(
+                f"{name}={text} is a setting of an index, not of a method; name its collection: --collection NAME, or "
+                "concat[collection=NAME]."
+            )
         raise SetupError(f"There is no setting {name!r}; the settings are: {', '.join(sorted(setting_names))}.")
     if text.lower() in ("none", "") and is_optional(name):
         return None

@@ -28,6 +28,7 @@ from quorum.evaluation.decisions.recorded_results import read_results
 from quorum.evaluation.metrics.registry import WORTH_MEASURE
 from quorum.evaluation.metrics.uncertainty import Calibration
 from quorum.evaluation.run.baseline import compare_within_groups
+from quorum.evaluation.run.column_collections import describe_indexes
 from quorum.evaluation.run.column_scores import ColumnScores
 from quorum.evaluation.run.columns import Column
 from quorum.evaluation.run.result_files import write_json
@@ -158,6 +159,7 @@ def decide(scores: Scores, spent: TotalSpent, estimate: Estimate | None = None) 
     best_score = max((figure.quality for figure in compared_figures), default=0.0)
     added_sentences = [] if cross_fitted_score is None else [describe_cross_fit(best_score, cross_fitted_score)]
     added_sentences += [sentence] if (sentence := describe_choices(choices)) else []
+    added_sentences += describe_indexes(scores.plan.columns, scores.plan.source.indexes)
     # The sentence about failed answers stays the last one.
     place = len(recommendation.sentences) - any(figure.errors for figure in figures)
     recommendation.sentences[place:place] = [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import Column
-from quorum.evaluation.run.corpus_indexes import CorpusIndexes
+from quorum.evaluation.run.corpus_indexes import CorpusIndexes, list_indexed
 from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.options import Options
 
@@ -69,6 +69,19 @@ def find_named_collection(column: Column, indexes: CorpusIndexes | None = None) 
     if indexes is not None and column.context.collection in indexes.name_collections(column.context):
         return NamedCollection(str(column.context.collection), indexes.sha256)
     return NamedCollection(str(column.context.collection), find_present_revision(column.context))
+
+
+def describe_indexes(columns: Sequence[Column], indexes: CorpusIndexes | None) -> list[str]:
+    """A list with one sentence, the collection of each index by which columns are named; empty without indexes."""
+    collections = {
+        settings.label: str(column.context.collection)
+        for column in columns
+        if (settings := list_indexed(indexes, column.context).get(str(column.context.collection))) is not None
+    }
+    if not collections:
+        return []
+    parts = [f"{label} is the collection {name}" for label, name in collections.items()]
+    return [f"{', '.join(parts)}: to ask one, name it with --collection (quorum ask, quorum chat, quorum serve)."]
 
 
 def check_passages_of_others(

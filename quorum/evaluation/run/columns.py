@@ -24,6 +24,7 @@ from quorum.nodes.ask_stage import find_model_spec, list_step_contexts, make_ste
 if TYPE_CHECKING:
     from quorum.core.state import Usage
     from quorum.graphs import Graph
+    from quorum.retrievers.index_settings import IndexSettings
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,8 @@ def list_columns(options: Options, indexes: CorpusIndexes | None = None) -> list
     """The methods and graphs of `options`, crossed with its models, retrievers, k and indexes.
 
     A setting with more than one value becomes part of a column's name: it stands inside the brackets, after the
-    method's own settings (`concat[vote=staged;k=3]`). If two methods give the same column (`concat,concat[k=3]`,
+    method's own settings (`concat[vote=staged;k=3]`). Of an index, its settings stand there (`concat[k=3;words=60]`), not
+    the name of its collection. If two methods give the same column (`concat,concat[k=3]`,
     crossed with k=3 and k=5), it is listed once. Raises `SetupError` for an unknown method, an invalid setting, and a
     name that `options` gives twice.
     """
@@ -174,16 +176,30 @@ def list_columns(options: Options, indexes: CorpusIndexes | None = None) -> list
     check_names(named_columns)
     for base in named_columns:
         fixed_settings = {*base.settings, *find_unused_settings(base)}
+        indexed = list_indexed(indexes, base.context)
         varied_settings = {
             name: values
-            for name, values in {**several_values, "collection": list(list_indexed(indexes, base.context))}.items()
+            for name, values in {**several_values, "collection": list(indexed)}.items()
             if values and name not in fixed_settings
         }
         for values in product(*varied_settings.values()):
             settings = {**base.settings, **dict(zip(varied_settings, values, strict=True))}
             column = make_column(base.method_or_graph, settings, base.context)
+            if (index := indexed.get(settings.get("collection", ""))) is not None and "collection" in varied_settings:
+                column = replace(column, name=name_after_index(base, settings, index))
             columns_by_name.setdefault(column.name, replace(column, must_be_asked=base.must_be_asked))
     return list(columns_by_name.values())
+
+
+def name_after_index(base: Column, settings: Mapping[str, str], index: "IndexSettings") -> str:
+    """The name of a column that searches an index of the corpus: `base` with its settings, where those of the index
+    stand in place of the collection's name.
+    """
+    shown = {name: value for name, value in settings.items() if name != "collection"}
+    shown |= {name: str(value) for name, value in index.chosen.items()}
+    if base.own_graph is None and is_written_cascade(base.method):
+        return add_to_steps(base.method, shown)
+    return add_brackets(base.method, shown)
 
 
 def find_unused_settings(column: Column) -> set[str]:

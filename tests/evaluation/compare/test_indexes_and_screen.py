@@ -1,18 +1,22 @@
 """Indexes of one corpus as columns (`--index`), and the screen before a race (`--screen`)."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
 from quorum_command import Quorum
 
-from quorum.core.context import Context
+from quorum.core.context import INDEX_SETTINGS, Context, make_context
+from quorum.core.errors import SetupError
 from quorum.evaluation.run.columns import list_columns
 from quorum.evaluation.run.config_file import read_json_file
 from quorum.evaluation.run.corpus_indexes import find_corpus_indexes
 from quorum.evaluation.run.options import Options
+from quorum.graphs.choose_method import choose_method
 from quorum.retrievers.collections import list_collections
+from quorum.retrievers.index_settings import IndexSettings
 from quorum.retrievers.store import open_store
 
 PARTS = ("hinge", "lever", "spring", "bolt")
@@ -54,7 +58,11 @@ def test_each_index_becomes_a_collection_that_is_used_again(documents: Path, dat
     run = quorum("compare", str(documents), str(data), *words, "--out", str(data.parent / "out"), "--json")
     assert (run.code, read_revisions(names)) == (0, revisions)
     assert "Besides" not in run.err  # all is indexed already
-    assert list(json.loads(run.out)["summary"]) == [f"search[collection={name}]" for name in names]
+    result = json.loads(run.out)
+    assert list(result["summary"]) == ["search[words=20]", "search[words=200]"]
+    shown = f"words=20 is the collection {names[0]}, words=200 is the collection {names[1]}: "
+    assert any(sentence.startswith(shown) for sentence in result["sentences"])
+    assert "collection" not in result["headline"]
     config = read_json_file(data.parent / "out" / "config.json")
     assert config["source"]["indexes"] == [{"words": 20}, {"words": 200}]
     assert [item["name"] for item in config["source"]["collections"].values()] == names
@@ -63,17 +71,35 @@ def test_each_index_becomes_a_collection_that_is_used_again(documents: Path, dat
 def test_columns_that_search_are_crossed_with_the_indexes_and_other_content_has_other_names(
     documents: Path, data: Path
 ) -> None:
-    def list_names() -> list[str]:
-        indexes = find_corpus_indexes(["words=20", "words=200"], str(documents))
-        options = Options(data=data, methods="concat,concat[collection=mine],no_retrieval", corpus=str(documents))
-        return [column.name for column in list_columns(options, indexes)]
+    def list_collections_by_name() -> dict[str, str]:
+        indexes = find_corpus_indexes(["words=20", "words=200;context=outline"], str(documents))
+        methods = "concat[vote=staged],concat>sure[k=3],concat[collection=mine],no_retrieval"
+        columns = list_columns(Options(data=data, methods=methods, corpus=str(documents)), indexes)
+        return {column.name: str(column.context.collection) for column in columns}
 
-    first, second, *others = list_names()
-    assert first.startswith("concat[collection=parts-words-20-")
-    assert second.startswith("concat[collection=parts-words-200-")
-    assert others == ["concat[collection=mine]", "no_retrieval"]
+    first = list_collections_by_name()
+    assert list(first) == [
+        "concat[vote=staged;words=20]",
+        "concat[vote=staged;words=200;context=outline]",
+        "concat[words=20]>sure[words=20;k=3]",
+        "concat[words=200;context=outline]>sure[words=200;context=outline;k=3]",
+        "concat[collection=mine]",
+        "no_retrieval",
+    ]
+    collections = [name.rpartition("-")[0] for name in first.values()]
+    assert collections[:4] == ["parts-words-20", "parts-words-200-context-outline"] * 2
     (documents / "new.txt").write_text("A new document.", encoding="utf-8")
-    assert not set(list_names()) & {first, second}
+    second = list_collections_by_name()
+    assert list(second) == list(first)
+    assert not set(list(second.values())[:4]) & set(first.values())
+
+
+def test_a_setting_of_an_index_is_told_from_one_of_a_method() -> None:
+    with pytest.raises(SetupError, match=r"words=20 is a setting of an index, .* --collection NAME"):
+        choose_method("concat[words=20]")
+    with pytest.raises(SetupError, match="context=outline is a setting of an index"):
+        make_context({"context": "outline"})
+    assert set(INDEX_SETTINGS) == {part.name for part in fields(IndexSettings)}
 
 
 def test_indexing_is_estimated_and_limited_before_anything_is_embedded(
