@@ -14,12 +14,12 @@ MEANINGS = {
     "STR-EM": "parts of the accepted answer that the answer contains, %",
     "judged": "right answers as a chat model judges them, %",
     "contains": "replies that contain an accepted answer, %",
-    "%Unk": "answered unknown, %",
+    "%Unk": "answered unknown, rightly or wrongly, %",
     "%NM": "a right answer had a vote but no majority, %",
     "%among votes": "a right answer had a vote, %",
-    "right, %": "answered right",
+    "right, %": "answered right; unknown is right where there is no accepted answer",
     "wrong, %": "answered wrong",
-    "unknown, %": "not answered",
+    "wrongly unknown, %": "answered unknown although there is an accepted answer",
     "worth": "right answers less the cost of wrong ones",
     "p": "how often chance alone would show such a difference",
     "n needed": "questions that would show it",
@@ -47,7 +47,7 @@ def describe_columns(tables: Iterable[RenderableType]) -> str:
     """The meanings of all columns of the tables, each once, in their order; columns without one are left out.
 
     >>> describe_columns([Table("method", "EM", "%Unk")])
-    'EM: exact match with an accepted answer, %; %Unk: answered unknown, %.'
+    'EM: exact match with an accepted answer, %; %Unk: answered unknown, rightly or wrongly, %.'
     """
     titles = dict.fromkeys(title for table in tables for title in list_titles(table))
     meanings = "; ".join(f"{title}: {MEANINGS[title]}" for title in titles if title in MEANINGS)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from quorum.cli.show import make_plain_table
 from quorum.core.text import format_count
+from quorum.evaluation.compare.format_figures import SHARE_TITLES
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import list_used_plugin_metrics
 from quorum.evaluation.report.markdown import draw_bar
@@ -219,13 +220,14 @@ def format_questions_needed(needed: int | None) -> str:
 
 
 def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
-    """The shares of right, wrong and unknown answers of every method.
+    """The shares of right, wrong and wrongly unknown answers of every method.
 
     If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one minus
     `wrong_cost`.
     """
     worth_title = ["worth"] if wrong_cost else []
-    table = make_plain_table("method", "right, %", "wrong, %", "unknown, %", *worth_title, "", align_right=True)
+    titles = [f"{title}, %" for title in SHARE_TITLES]
+    table = make_plain_table("method", *titles, *worth_title, "", align_right=True)
     for method in (method for method in figures if method.n):
         shares = (method.right, method.wrong, method.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]

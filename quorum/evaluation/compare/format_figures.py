@@ -6,6 +6,11 @@ from collections.abc import Mapping, Sequence
 from quorum.core.text import format_count
 from quorum.evaluation.compare.recommendation import COST_UNIT_NAMES, MethodFigures
 
+SHARE_TITLES = ("right", "wrong", "wrongly unknown")  # of the answers; they sum to 100%
+SHARE_EXPLANATION = (
+    'Where a question has no accepted answer, "unknown" is right; elsewhere it counts as wrongly unknown.'
+)
+
 
 def describe_quality(method: MethodFigures) -> str:
     """The quality with its interval: '71.0% [62.0%, 80.0%]'."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from quorum.evaluation.compare.format_figures import format_dollars
+from quorum.evaluation.compare.format_figures import SHARE_EXPLANATION, SHARE_TITLES, format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_NAMES, MEASURE_TITLES
 from quorum.evaluation.metrics.registry import RETRIEVAL_MEASURES, list_used_plugin_metrics
@@ -133,7 +133,7 @@ def render_methods_table(
             **({"judged, %": format_judged(row)} if is_judged else {}),
             **{
                 f"{name}, %": f"{100 * share:.1f}" if method_figures.n and answers else "-"
-                for name, share in zip(("right", "wrong", "unknown"), shares, strict=True)
+                for name, share in zip(SHARE_TITLES, shares, strict=True)
             },
             "calls": f"{method_figures.calls:.1f}",
             "tokens": f"{method_figures.tokens:,.0f}",
@@ -153,7 +153,9 @@ def render_methods_table(
         for name in rows[0]
         if any(row[name] not in ("-", *(("0", "0.0") if name in zeros else ())) for row in rows)
     ]
-    return render_plain_table(titles, [[row[title] for title in titles] for row in rows])
+    yield from render_plain_table(titles, [[row[title] for title in titles] for row in rows])
+    if answers:
+        yield from ("", escape_markdown(SHARE_EXPLANATION))
 
 
 def format_found(row: Mapping[str, float | int | None], name: str) -> str:

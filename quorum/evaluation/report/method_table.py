@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from quorum.evaluation.compare.format_figures import format_dollars
+from quorum.evaluation.compare.format_figures import SHARE_EXPLANATION, SHARE_TITLES, format_dollars
 from quorum.evaluation.compare.recommendation import MethodFigures, Recommendation
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
 from quorum.evaluation.metrics.registry import RETRIEVAL_MEASURES, list_used_plugin_metrics
@@ -20,7 +20,7 @@ COLUMNS_OFTEN_EMPTY = (
     "wordy answers",
     "temperature refused",
     "unscored",
-    *("unknown", "right", "wrong", *(MEASURE_TITLES[name] for name in FOUND_MEASURES)),
+    *(*SHARE_TITLES, *(MEASURE_TITLES[name] for name in FOUND_MEASURES)),
 )
 
 
@@ -30,6 +30,7 @@ def render_table(
     """The table as HTML, with one row for each method of `figures`. A column of COLUMNS_OFTEN_EMPTY is left out if
     it says nothing of any method.
     """
+    explanation = f'<p class="note">{escape(SHARE_EXPLANATION)}</p>' if measures[0] not in RETRIEVAL_MEASURES else ""
     rows = [make_table_row(method_figures, summary, measures, recommendation) for method_figures in figures]
     shown_titles = [
         title
@@ -44,7 +45,7 @@ def render_table(
     )
     return (
         '<section><h2>All methods</h2><div class="scroll" tabindex="0" role="group" aria-label="All methods">'
-        f'<table class="methods"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div></section>'
+        f'<table class="methods"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>{explanation}</section>'
     )
 
 
@@ -71,12 +72,12 @@ def make_table_row(
             if recommendation.wrong_cost
             else {MEASURE_TITLES[deciding]: format_interval(row, deciding)}
         ),
-        "unknown": format_share(method_figures.unknown) if answers else "–",
+        SHARE_TITLES[2]: format_share(method_figures.unknown) if answers else "–",
         "calls": f"{method_figures.calls:.1f}",
         "tokens": f"{method_figures.tokens:,.0f}",
         "cost": "–" if method_figures.cost is None else format_dollars(method_figures.cost),
-        "right": format_share(method_figures.right) if answers else "–",
-        "wrong": format_share(method_figures.wrong) if answers else "–",
+        SHARE_TITLES[0]: format_share(method_figures.right) if answers else "–",
+        SHARE_TITLES[1]: format_share(method_figures.wrong) if answers else "–",
         **({MEASURE_TITLES[deciding]: format_interval(row, deciding)} if recommendation.wrong_cost else {}),
         **{MEASURE_TITLES[name]: format_interval(row, name) for name in dict.fromkeys((*others, *FOUND_MEASURES))},
         **{escape(name): format_number(row.get(name), 3) for name in list_used_plugin_metrics(summary)},

@@ -165,13 +165,16 @@ def test_both_tables_show_the_same_shares(tmp_path: Path) -> None:
     titles = re.findall(r'scope="col">([^<]+)<', page[page.index('<table class="methods">') :])
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", page[page.index('<table class="methods">') : page.index("<details")])[1:]
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
-    assert [[row[titles.index(name)] for name in ("right", "wrong", "unknown")] for row in cells] == [
+    assert [[row[titles.index(name)] for name in ("right", "wrong", "wrongly unknown")] for row in cells] == [
         ["50.0%", "37.5%", "12.5%"]
     ] * len(METHODS)
     lines = [line.split(" | ") for line in (tmp_path / "report.md").read_text(encoding="utf-8").splitlines()]
-    column_titles = next(line for line in lines if line[0] == "| method" and "unknown, %" in line)
+    column_titles = next(line for line in lines if line[0] == "| method" and "wrongly unknown, %" in line)
     first_row = lines.index(column_titles) + 2
-    assert [line[column_titles.index("unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
+    explanation = "elsewhere it counts as wrongly unknown."
+    assert explanation in page
+    assert explanation in lines[first_row + len(METHODS) + 1][0]
+    assert [line[column_titles.index("wrongly unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
 
 
 def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
