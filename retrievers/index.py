@@ -36,7 +36,7 @@ from quorum.retrievers.ledger import Change, Ledger
 from quorum.retrievers.originals import hash_path
 from quorum.retrievers.store import open_store
 
-GONE = "no longer exists; its passages stay in the collection, and --prune (prune=True) removes them"
+GONE = "no longer exists; its passages stay in the collection, and --prune removes them"
 
 
 def index_documents(

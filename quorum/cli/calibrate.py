@@ -48,7 +48,12 @@ def calibrate(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Find the lowest confidence at which a method may answer so that few answers are wrong. Write it to a file."""
+    """Find how sure a method must be to answer, so that few of its answers are wrong.
+
+    Looks only at the answers in RESULTS, asks no model, and writes the lowest confidence to a file. With this file,
+    quorum ask --calibration FILE answers unknown below it, and quorum serve --watch FILE checks whether the share of
+    wrong answers stays as low.
+    """
     from quorum.cli.show import print_missing_answers
     from quorum.evaluation.decisions.calibrate import (
         calibrate_methods,
@@ -82,6 +87,9 @@ def calibrate(
             typer.echo(describe_no_threshold(calibration, largest_wrong_share, len(recorded_results.ids)))
         else:
             typer.echo(describe_promise(calibration, largest_wrong_share, confidence))
+    method = calibrations[0].method
     typer.echo(
-        f"quorum: use it with: quorum ask QUESTION --method '{calibrations[0].method}' --calibration {path}", err=True
+        f"quorum: wrote {path}; with it, answers below this confidence become unknown: "
+        f"quorum ask QUESTION --method '{method}' --calibration {path}",
+        err=True,
     )

@@ -19,6 +19,7 @@ OLDEST_PYTHON = (3, 11)
 SHOWN_PACKAGES = ("langgraph", "langchain-core", "langchain-openai", "chromadb", "onnxruntime", "langsmith")
 LEAST_SPACE = 500_000_000  # bytes free on the store's disk
 CALL_TEXT = "Reply with one word: yes."
+EMBEDDED_READER = "embedded, the small reader that ships with Quorum and needs neither a network nor a key,"
 IN_PROCESS = ("embedded", "scripted", "transformers")  # providers of models that run in this process
 State = Literal["ok", "note", "fault"]
 
@@ -126,7 +127,7 @@ def check_store(context: Context) -> Iterator[Finding]:
         return
     place = context.store if is_remote else str(Path(context.store).absolute())
     if not names:
-        advice = "quorum index PATH -c NAME reads your documents; until then the built-in sample is asked"
+        advice = "quorum index PATH -c NAME reads your documents; until then the sample that ships with Quorum is asked"
         yield Finding("note", "store", f"{place} holds no collection yet", advice)
     else:
         passages = sum(store.count_passages(name) for name in names)
@@ -199,7 +200,7 @@ def check_model_once(context: Context, *, may_call: bool, is_refused: bool) -> l
     """Whether the model can be used and, if a call is allowed, answers."""
     from quorum.models.chat import chat_model
 
-    subject = str(context.model)
+    subject = EMBEDDED_READER if context.model == "embedded" else str(context.model)
     try:
         if is_call_needed(context):
             chat_model(context.model, context)

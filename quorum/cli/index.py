@@ -151,8 +151,7 @@ def print_report(report: "IndexReport", collection: str) -> None:
     from quorum.core.text import format_count
 
     print_reasons("skipped ", report.skipped)
-    # The notes name the parameter of Python as well, which is of no use on a terminal.
-    print_reasons("", [(path, reason.replace(" (prune=True)", "")) for path, reason in report.notes])
+    print_reasons("", report.notes)
     if report.ignored:
         files = format_count(report.ignored, "file or folder", "files and folders")
         typer.echo(f"quorum: {files} left out by .gitignore; --no-gitignore reads them", err=True)

@@ -226,3 +226,13 @@ def test_files_that_never_end_are_refused(where: str, endless_file: str, quorum:
     assert run.code == 2
     assert "not a regular file" in run.err
     assert len(run.err.splitlines()) == 1
+
+
+def test_a_file_that_is_gone_is_told_in_the_words_of_the_command(quorum: Quorum, tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).write_text(f"The {name} is here.", encoding="utf-8")
+    assert quorum("index", "a.txt", "b.txt", "-c", "docs").code == 0
+    (tmp_path / "b.txt").unlink()
+    run = quorum("index", "a.txt", "b.txt", "-c", "docs")
+    assert run.code == 0
+    assert "b.txt: no longer exists; its passages stay in the collection, and --prune removes them\n" in run.err

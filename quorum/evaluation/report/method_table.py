@@ -45,7 +45,8 @@ def render_table(
     )
     return (
         '<section><h2>All methods</h2><div class="scroll" tabindex="0" role="group" aria-label="All methods">'
-        f'<table class="methods"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>{explanation}</section>'
+        f'<table class="methods"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>'
+        f"{explanation}</section>"
     )
 
 

@@ -158,8 +158,8 @@ def list_columns(options: Options, indexes: CorpusIndexes | None = None) -> list
     """The methods and graphs of `options`, crossed with its models, retrievers, k and indexes.
 
     A setting with more than one value becomes part of a column's name: it stands inside the brackets, after the
-    method's own settings (`concat[vote=staged;k=3]`). Of an index, its settings stand there (`concat[k=3;words=60]`), not
-    the name of its collection. If two methods give the same column (`concat,concat[k=3]`,
+    method's own settings (`concat[vote=staged;k=3]`). Of an index, its settings stand there
+    (`concat[k=3;words=60]`), not the name of its collection. If two methods give the same column (`concat,concat[k=3]`,
     crossed with k=3 and k=5), it is listed once. Raises `SetupError` for an unknown method, an invalid setting, and a
     name that `options` gives twice.
     """
