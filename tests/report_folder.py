@@ -116,17 +116,20 @@ def make_decision(
     """
     rng = random.Random(count)
     folder.mkdir(parents=True, exist_ok=True)
+    data = folder / "data.jsonl"
+    records = ({"id": f"q{number}", "question": f"Number {number}?", "answers": ["it"]} for number in range(count))
+    data.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    rows = [[make_row(number, method, rng, hostile_text) for method in methods] for number in range(count)]
     with (folder / "results.jsonl").open("w") as results, (folder / "details.jsonl").open("w") as details:
-        for number in range(count):
-            for method in methods:
-                results.write(json.dumps(make_row(number, method, rng, hostile_text)) + "\n")
+        for number in reversed(range(count)):  # the questions are answered at once, and end in another order
+            for row, method in zip(rows[number], methods, strict=True):
+                results.write(json.dumps(row) + "\n")
                 details.write(json.dumps(write_detail(number, method, hostile_text)) + "\n")
     config = {"data": {"file": f"data{hostile_text}.jsonl"}, "source": {"corpus": "corpus"}, "quorum": "0"}
     write_json(folder / "config.json", config)
     with Results(folder / "results.jsonl", methods) as written_results:
         summary, comparisons = written_results.summarize(), compare_within_groups(written_results.scores, [methods])
     columns = parse_columns(",".join(methods), Context(model="openai:gpt-4o-mini"))
-    data = folder / "data.jsonl"
     options, dataset = Options(data=data, budget=budget or {}), DataSet(data, None, "", count, count)
     plan = Plan(options, dataset, Source(None, None, None), columns, config, folder)
     scores = Scores(plan, written_results.scores, summary, comparisons, 0, Spending())

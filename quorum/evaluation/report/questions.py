@@ -9,9 +9,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from quorum.core.errors import SetupError
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage
 from quorum.documents.places import describe_place
+from quorum.evaluation.run.dataset import DataSet
 from quorum.evaluation.run.details import LineIndex
 from quorum.evaluation.run.tasks import RETRIEVAL_TASKS
 from quorum.evaluation.shown.headline import make_headline
@@ -30,9 +32,16 @@ ROW_KEYS = (  # of results.jsonl
 SCORE_KEYS = ("em", "f1", "contains", "accuracy", "rouge_l", "str_em", "recall", "hit", "mrr", "answer_in_passages")
 
 
-def list_questions(results: LineIndex) -> list[str]:
-    """The ids of all questions, in the order of their first answers."""
-    return list(dict.fromkeys(id_ for _, id_ in results.offset_of_key))
+def list_questions(results: LineIndex, dataset: DataSet) -> list[str]:
+    """The ids of all questions, in the order of their file; those that it does not hold come last. If the file is gone
+    or was broken since the questions were asked, they come in the order of their first answers.
+    """
+    ids = list(dict.fromkeys(id_ for _, id_ in results.offset_of_key))
+    try:
+        place = {record["id"]: number for number, record in enumerate(dataset.read_in_file_order())}
+    except (SetupError, OSError):
+        return ids
+    return sorted(ids, key=lambda id_: place.get(id_, len(place)))
 
 
 def make_index_row(id_: str, results: LineIndex, methods: Sequence[str], measure: str) -> list[Any]:

@@ -49,7 +49,7 @@ def write_report(decision: "Decision", progress: ProgressCallback = ignore_progr
     results, details = open_results(folder)
     is_judged = "judged" in decision.scores.measures
     with results, details, LineIndex(folder / "judged.jsonl") if is_judged else nullcontext() as verdicts:
-        ids = list_questions(results)
+        ids = list_questions(results, decision.scores.plan.dataset)
         rows = [make_index_row(id_, results, methods, decision.measure) for id_ in ids]
         index = {
             "methods": methods,
