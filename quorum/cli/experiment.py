@@ -11,6 +11,7 @@ from quorum.cli.options import (
     AsJson,
     Collection,
     Concurrency,
+    DryRun,
     Embeddings,
     K,
     LangSmith,
@@ -27,7 +28,9 @@ from quorum.core.errors import SetupError
 
 if TYPE_CHECKING:
     from quorum.evaluation.experiments.experiment import Experiment
+    from quorum.evaluation.experiments.experiment_options import ExperimentOptions
     from quorum.evaluation.experiments.run_experiment import Outcome
+    from quorum.evaluation.run.options import Options
 
 Name: TypeAlias = Annotated[
     str | None,
@@ -124,6 +127,7 @@ def experiment(
     embeddings: Embeddings = None,
     prices: Prices = None,
     langsmith: LangSmith = None,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
     settings: Settings = None,
 ) -> None:
@@ -175,6 +179,9 @@ def experiment(
         | {key for key, value in options_over_paper_settings.items() if value is not None},
         paper_number_words=paper_number_words,
     )
+    if dry_run:
+        print_experiment_estimate(chosen_experiment, options, choices, as_json=as_json)
+        return
     check_langsmith(langsmith)
     with explain_resuming(), show_progress_bar() as progress:
         outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
@@ -189,13 +196,39 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
 
     chosen_experiment = find_experiment(name)
     if data is None:
-        raise SetupError(f"Experiment {name} needs data; write for example: quorum experiment {name} questions.jsonl.")
+        options = "".join(f" --{option} ..." for option in chosen_experiment.needs)
+        raise SetupError(
+            f"Experiment {name} needs data ({', '.join(chosen_experiment.data)} in the paper; docs/data.md says "
+            f"where they come from); write for example: quorum experiment {name} questions.jsonl{options}; with --dry-run it "
+            "says first what it takes."
+        )
     return chosen_experiment
 
 
+def print_experiment_estimate(
+    experiment: "Experiment", options: "Options", choices: "ExperimentOptions", *, as_json: bool
+) -> None:
+    """Print what the experiment would take, as `quorum compare --dry-run` does."""
+    import asyncio
+
+    from quorum.cli.compare import print_estimate, print_left_out_methods
+    from quorum.cli.progress import show_progress_bar
+    from quorum.evaluation.experiments.run_experiment import estimate_experiment
+
+    with show_progress_bar() as progress:
+        planned = asyncio.run(estimate_experiment(experiment, options, choices, progress=progress))
+    print_left_out_methods(planned.left_out_reasons)
+    if as_json:
+        print_json(asdict(planned.estimate))
+    else:
+        print_estimate(planned.estimate, to_stderr=False)
+    if choices.judge is not None:
+        typer.echo("quorum: the calls of the judge are not included", err=True)
+
+
 def print_experiments(*, as_json: bool = False) -> None:
-    """Print the name of each experiment and what it shows, sorted by paper. With as_json, print all fields as JSON."""
-    from quorum.evaluation.experiments.catalogue import EXPERIMENTS
+    """Print the name of each experiment and what it shows, below its paper. With as_json, print all fields as JSON."""
+    from quorum.evaluation.experiments.catalogue import EXPERIMENTS, PAPERS
 
     if as_json:
         print_json([describe_experiment(experiment) for experiment in EXPERIMENTS.values()])
@@ -203,11 +236,18 @@ def print_experiments(*, as_json: bool = False) -> None:
     from rich.text import Text
 
     from quorum.cli.show import make_plain_table, make_stdout_console
+    from quorum.graphs.catalogue import BLENDFILTER, FILCO, POST_FUSION, SURE
 
-    table = make_plain_table("experiment", "what it shows")
-    for experiment in EXPERIMENTS.values():
-        table.add_row(Text(experiment.name, style="bold"), experiment.summary)
-    make_stdout_console().print(table)
+    titles = dict(zip(PAPERS, (POST_FUSION, BLENDFILTER, SURE, FILCO), strict=True))
+    console, width = make_stdout_console(), max(map(len, EXPERIMENTS))
+    for paper, title in titles.items():
+        table = make_plain_table("experiment".ljust(width), "what it shows")
+        for experiment in EXPERIMENTS.values():
+            if experiment.paper == paper:
+                table.add_row(Text(experiment.name, style="bold"), experiment.summary)
+        console.print(Text(title, style="bold"))
+        console.print(table)
+        console.print()
 
 
 def print_description(name: str) -> None:

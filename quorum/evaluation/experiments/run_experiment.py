@@ -11,6 +11,7 @@ from typing import Any
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.text import PUBLISHED_MEASURE
+from quorum.evaluation.compare.estimated_plan import EstimatedPlan, add_estimate
 from quorum.evaluation.experiments.analyses import (
     AnalysisTable,
     make_best_of_runs_table,
@@ -42,6 +43,7 @@ from quorum.evaluation.run.demonstrations import draw_shots
 from quorum.evaluation.run.evaluate import evaluate
 from quorum.evaluation.run.langsmith_questions import find_question_file
 from quorum.evaluation.run.options import Options
+from quorum.evaluation.run.plan import plan
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
 from quorum.evaluation.run.source import ProgressCallback, find_searched_collection, ignore_progress, is_searching
@@ -68,6 +70,25 @@ class Outcome:
     changes: list[str]
 
 
+@dataclass(frozen=True)
+class PreparedExperiment:
+    """An experiment that can be estimated or run. experiment, options: with the paper's settings; evaluation_options:
+    those of its evaluation; changes: what differs from the paper's experiment.
+    """
+
+    experiment: Experiment
+    options: Options
+    evaluation_options: Options
+    dataset: DataSet
+    columns: Sequence[Column]
+    changes: list[str]
+
+    @property
+    def compared_columns(self) -> list[Column]:
+        """All columns but the one that asks the model without passages."""
+        return [column for column in self.columns if column.group is not None]
+
+
 async def run_experiment(
     experiment: Experiment,
     options: Options,
@@ -82,25 +103,11 @@ async def run_experiment(
     `SetupError` if an option that the experiment needs is missing.
     """
     chosen_options = choices or ExperimentOptions()
-    data = await asyncio.to_thread(find_question_file, options.data, options.context.store, options.out)
-    options = await asyncio.to_thread(add_searched_collection, replace(options, data=data))
-    experiment, options, changes = apply_paper_settings(experiment, options, chosen_options)
-    check_needs(experiment, options, chosen_options)
-    missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)
-    options = replace(
-        options, measures={**options.measures, **choose_mauve_measure(experiment, is_missing=bool(missing_mauve))}
-    )
-    dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
     with tempfile.TemporaryDirectory() as folder:
-        columns = await asyncio.to_thread(
-            make_experiment_columns, experiment, dataset, options, chosen_options, Path(folder)
-        )
-        compared_columns = [column for column in columns if column.group is not None]
-        if chosen_options.judge is not None and "judge_preference" in experiment.analyses:
-            await check_judge(chosen_options.judge, options.context, compared_columns)
-        scores = await evaluate(
-            make_evaluation_options(experiment, options, chosen_options), columns, progress=progress
-        )
+        prepared = await prepare_experiment(experiment, options, chosen_options, Path(folder))
+        scores = await evaluate(prepared.evaluation_options, prepared.columns, progress=progress)
+    experiment, options, dataset = prepared.experiment, prepared.options, prepared.dataset
+    columns, compared_columns = prepared.columns, prepared.compared_columns
     closed_book_columns = [column for column in columns if column.group is None]
     analysis_tables = [
         make_known_questions_table(len(scores.scores_by_column[c.name].ids), scores.screened_out_count, c.context.model)
@@ -115,7 +122,51 @@ async def run_experiment(
     analysis_tables += paper_tables
     if analysis_tables:
         write_json(scores.folder / "analysis.json", analysis_tables)
-    return Outcome(scores, analysis_tables, [*changes, *missing_mauve, *other_data])
+    return Outcome(scores, analysis_tables, [*prepared.changes, *other_data])
+
+
+async def estimate_experiment(
+    experiment: Experiment,
+    options: Options,
+    choices: ExperimentOptions,
+    *,
+    progress: ProgressCallback = ignore_progress,
+) -> EstimatedPlan:
+    """The plan of an experiment with its estimate, as `quorum.evaluation.comparison.plan_comparison` makes it: a corpus
+    that is not indexed yet is indexed, and no model of a server is asked. The calls of a judge are not estimated.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        prepared = await prepare_experiment(experiment, options, choices, Path(folder))
+        return await add_estimate(await plan(prepared.evaluation_options, prepared.columns), progress)
+
+
+async def prepare_experiment(
+    experiment: Experiment, options: Options, choices: ExperimentOptions, folder: Path
+) -> PreparedExperiment:
+    """Check what the experiment needs, and make its columns. folder: keeps drawn demonstrations as long as the columns
+    are asked.
+    """
+    data = await asyncio.to_thread(find_question_file, options.data, options.context.store, options.out)
+    options = await asyncio.to_thread(add_searched_collection, replace(options, data=data))
+    experiment, options, changes = apply_paper_settings(experiment, options, choices)
+    check_needs(experiment, options, choices)
+    missing_mauve = await asyncio.to_thread(describe_missing_mauve, experiment)
+    options = replace(
+        options, measures={**options.measures, **choose_mauve_measure(experiment, is_missing=bool(missing_mauve))}
+    )
+    dataset = await asyncio.to_thread(read_data, options.data, options.limit, skip_bad=options.skip_bad)
+    columns = await asyncio.to_thread(make_experiment_columns, experiment, dataset, options, choices, folder)
+    prepared = PreparedExperiment(
+        experiment,
+        options,
+        make_evaluation_options(experiment, options, choices),
+        dataset,
+        columns,
+        [*changes, *missing_mauve],
+    )
+    if choices.judge is not None and "judge_preference" in experiment.analyses:
+        await check_judge(choices.judge, options.context, prepared.compared_columns)
+    return prepared
 
 
 def add_searched_collection(options: Options) -> Options:

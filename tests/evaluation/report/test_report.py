@@ -174,7 +174,8 @@ def test_both_tables_show_the_same_shares(tmp_path: Path) -> None:
     explanation = "elsewhere it counts as wrongly unknown."
     assert explanation in page
     assert explanation in lines[first_row + len(METHODS) + 1][0]
-    assert [line[column_titles.index("wrongly unknown, %")] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
+    place = column_titles.index("wrongly unknown, %")
+    assert [line[place] for line in lines[first_row : first_row + 3]] == ["12.5"] * 3
 
 
 def test_methods_that_do_not_serve_the_questions_are_named_with_their_reason(tmp_path: Path) -> None:
