@@ -1,7 +1,7 @@
 """The retriever that `quorum.as_retriever` makes."""
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
@@ -15,11 +15,14 @@ from quorum.graphs import answer, find_method
 from quorum.graphs.parts.passages_to_read import passages_to_read
 from quorum.retrievers.passages import make_document
 
+if TYPE_CHECKING:
+    from quorum.graphs import Graph
+
 
 class MethodRetriever(BaseRetriever):
-    """Retrieves the passages that a method would read, as LangChain documents."""
+    """Retrieves the passages that a method would read, as LangChain documents. method: its name, or a graph."""
 
-    method: str
+    method: Any
     context: SkipValidation[Context]
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
@@ -32,15 +35,15 @@ class MethodRetriever(BaseRetriever):
         return [make_document(passage) for passage in await find_passages(self.method, query, self.context)]
 
 
-async def find_passages(method: str, question: str, context: Context) -> list[Passage]:
+async def find_passages(method: "str | Graph", question: str, context: Context) -> list[Passage]:
     """The passages that a method would read.
 
     A method that searches once, for the question, is not run: its search, reranker and filter are enough. Any other
-    method answers the question, and the passages come from its result. A calibration is not applied: it is about
-    answers, not about passages.
+    method, and a graph of the user's own, answers the question, and the passages come from its result. A calibration is
+    not applied: it is about answers, not about passages.
     """
     context = replace(context, calibration=None)
-    if not searches_once(find_method(method).graph):
+    if not isinstance(method, str) or not searches_once(find_method(method).graph):
         return list((await answer(question, method, context)).get("passages") or [])
     if method == "filco":  # it filters even if the setting context_filter is not set
         context = replace(context, context_filter=get_filter_spec(context))

@@ -198,8 +198,8 @@ def find_experiment_with_data(name: str, data: Path | None) -> "Experiment":
     if data is None:
         options = "".join(f" --{option} ..." for option in chosen_experiment.needs)
         raise SetupError(
-            f"Experiment {name} needs data ({', '.join(chosen_experiment.data)} in the paper; docs/data.md says "
-            f"where they come from); write for example: quorum experiment {name} questions.jsonl{options}; with --dry-run it "
+            f"Experiment {name} needs data ({', '.join(chosen_experiment.data)} in the paper; docs/data.md says where "
+            f"they come from); write for example: quorum experiment {name} questions.jsonl{options}; with --dry-run it "
             "says first what it takes."
         )
     return chosen_experiment

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langgraph.graph import StateGraph
 from openai_bodies import Response
 from openai_server import OpenAIServer, Request
 
 from quorum import Context, SetupError, answer, as_retriever, as_tool, index
+from quorum.core.state import Question, Result, State
+from quorum.graphs.parts.retrieve import retrieve
 from quorum.nodes.abstain import CALIBRATION_FILE_KIND
+from quorum.nodes.answer import concat_answer
+from quorum.nodes.begin import begin
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "serving.md").read_text(encoding="utf-8"), re.DOTALL)
@@ -39,6 +44,38 @@ async def test_the_documents_are_what_the_method_reads(store: str, settings: dic
         (item["id"], item["text"]) for item in passages
     ]
     assert documents[0].metadata["title"] == "vell"
+
+
+def make_own_graph() -> Any:
+    return (
+        StateGraph(State, input_schema=Question, output_schema=Result, context_schema=Context)
+        .add_node(begin)
+        .add_node("find", retrieve)
+        .add_node(concat_answer)
+        .add_edge("__start__", "begin")
+        .add_edge("begin", "find")
+        .add_edge("find", "concat_answer")
+        .add_edge("concat_answer", "__end__")
+    )
+
+
+async def test_a_compiled_graph_of_the_users_own_is_a_retriever_and_a_tool(store: str) -> None:
+    graph, context = make_own_graph().compile(name="mine"), Context(store=store, collection="towers", k=2)
+    documents = await as_retriever(graph, context).ainvoke(QUESTION)
+    assert [document.id for document in documents] == [
+        document.id for document in await as_retriever("concat", context).ainvoke(QUESTION)
+    ]
+    tool = as_tool(graph, context)
+    assert tool.description == "Answers a question from the documents of the collection 'towers'."
+    assert (await tool.ainvoke({"question": QUESTION})).startswith("Ada Korn\n")
+
+
+@pytest.mark.parametrize("make", [as_retriever, as_tool])
+def test_what_is_neither_a_method_nor_a_compiled_graph_is_refused(make: Any) -> None:
+    with pytest.raises(SetupError, match=r"but this is a StateGraph; compile it first: graph.compile\(name=...\)\."):
+        make(make_own_graph())
+    with pytest.raises(SetupError, match="asked by its name, such as 'concat', or as a compiled graph"):
+        make(answer)
 
 
 async def test_a_retriever_asks_for_no_answer(store: str, openai_server: OpenAIServer) -> None:
