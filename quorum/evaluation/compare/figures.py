@@ -75,6 +75,7 @@ def compute_figures(
         right=shares.right,
         wrong=shares.wrong,
         unknown=shares.unknown,
+        median_seconds=compute_quantile(own_seconds, 0.5) if len(own_seconds) else None,
     )
 
 

@@ -21,7 +21,8 @@ class MethodFigures:
     are right, wrong and "unknown".
 
     The costs are per question, as if this method alone were run: calls; tokens (input and output); cost: dollars, None
-    without a price; seconds: the 95th percentile.
+    without a price; seconds: the 95th percentile; median_seconds: of the answers that this run timed, None if all used
+    stored replies.
     """
 
     name: str
@@ -37,6 +38,7 @@ class MethodFigures:
     right: float = 0.0
     wrong: float = 0.0
     unknown: float = 0.0
+    median_seconds: float | None = None
 
     def get_cost(self, unit: str) -> float | None:
         """The method's cost per question. unit: one of COST_UNIT_NAMES. None for "cost" (dollars) without a price."""

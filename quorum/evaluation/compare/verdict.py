@@ -191,10 +191,9 @@ def describe_cost(setting: Setting) -> str:
     if compares_searches(setting):
         return f"No model is asked; what is found has {method.tokens:,.0f} tokens{compare_costs(setting, method)}."
     dollars = f", costs {format_dollars(method.cost)}" if method.cost else ""
-    text = (
-        f"A question takes {method.calls:.1f} calls and {method.tokens:,.0f} tokens{dollars}, and 95% of the answers "
-        f"come within {method.seconds:.2f} s"
-    )
+    median = "" if method.median_seconds is None else f"half of the answers come within {method.median_seconds:.2f} s, "
+    most = f"95% within {method.seconds:.2f} s" if median else f"95% of the answers come within {method.seconds:.2f} s"
+    text = f"A question takes {method.calls:.1f} calls and {method.tokens:,.0f} tokens{dollars}, and {median}{most}"
     comparison = compare_costs(setting, method)
     return f"{text}{comparison}."
 

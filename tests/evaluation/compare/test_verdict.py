@@ -16,14 +16,17 @@ from quorum.evaluation.compare.wrong_cost import ALWAYS_UNKNOWN
 from quorum.evaluation.run.column_scores import ColumnScores, Row
 
 
-def make_exact_scores(right: int, wrong: int, *, calls: float = 1, failed: int = 0) -> ColumnScores:
+def make_exact_scores(
+    right: int, wrong: int, *, calls: float = 1, failed: int = 0, reused_calls: int = 0
+) -> ColumnScores:
     """Scores of `right` right answers, then `wrong` wrong ones, then `failed` failed questions."""
     scores = ColumnScores()
     for number in range(right + wrong + failed):
         em = float(number < right)
         error = None if number < right + wrong else "no reply"
         row: Any = Row(id=f"q{number}", method="x", em=em, f1=em, malformed=0, seconds=0.5 * calls, error=error)
-        scores.add(row | {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False})
+        row |= {"calls": calls, "input_tokens": 100 * calls, "output_tokens": calls, "unknown": False}
+        scores.add(row | {"reused_calls": reused_calls})
     return scores
 
 
@@ -90,9 +93,13 @@ def test_three_sentences_say_what_to_use_what_it_costs_and_what_would_settle_it(
     assert recommendation.verdict.use.startswith("Use costly for now, exact match 55.0%, between ")
     assert recommendation.verdict.use.endswith("it scored highest, and no cheaper one is within 2 points of it.")
     assert recommendation.verdict.cost == (
-        "A question takes 5.0 calls and 505 tokens, and 95% of the answers come within 2.50 s; that is 2.5 times the "
-        "tokens of cheap, the cheapest of the leaders."
+        "A question takes 5.0 calls and 505 tokens, and half of the answers come within 2.50 s, 95% within 2.50 s; "
+        "that is 2.5 times the tokens of cheap, the cheapest of the leaders."
     )
+    reused = make_recommendation({}, methods | {"costly": make_exact_scores(11, 9, calls=5, reused_calls=1)})
+    assert (
+        ", and 95% of the answers come within 2.50 s; that is" in reused.verdict.cost
+    )  # no median: none was timed now
     assert recommendation.verdict.rest == (
         f"About {more:,} more questions would settle it, if the differences stay as they are."
     )
