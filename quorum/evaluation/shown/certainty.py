@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from quorum.models.embedded.statements import Statement
     from quorum.models.embedded.support import Findings
 
-OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)  # the question "A or B?" contains its answer
 HOW_QUESTION = re.compile(r"\s*how (?:do|can|could|should|to)\b", re.IGNORECASE)
 SHELL_COMMAND = re.compile(r"[a-z$./_-][\w./$-]*(?: \S+){1,11}(?<![.!?:])")
 
@@ -65,14 +64,15 @@ def judge_reading(question: str, result: Result, support: Support, findings: "Fi
 
     The answer is certain if the statement that answers the question best contains it, and its certainty is high enough.
     """
-    from quorum.models.embedded.statements import find_certainty, get_lowest_sure_certainty, repeats_question
+    from quorum.models.embedded.question_words import is_no_answer
+    from quorum.models.embedded.statements import find_certainty, get_lowest_sure_certainty
 
     if not findings.ranked:
         return support
     best, passage = findings.ranked[0], result["passages"][findings.ranked[0].passage]
     answer_span = None if result["unknown"] else find_answer_span(result["answer"], best, passage)
-    if not OR_WORD.search(question) and repeats_question(result["answer"], question):
-        answer_span = None  # only a question "A or B?" can be answered with its own words
+    if is_no_answer(result["answer"], question):
+        answer_span = None
     certainty = find_certainty(findings.ranked, agrees=answer_span is not None)
     support["certainty"] = round(certainty, 3)
     span = find_words_to_mark(question, best, passage, answer_span)

@@ -13,6 +13,7 @@ from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.encoder import Encoder, Logits, get_encoder, is_encoder_loaded
+from quorum.models.embedded.question_words import is_no_answer
 from quorum.models.embedded.reading import (
     MAX_SPANS,
     NO_ANSWER,
@@ -117,7 +118,7 @@ def read_jobs(
         [part for passage in job.passages if (part := readings[make_key(job, passage, calibration)])] for job in jobs
     ]
     return [
-        JobResult(job, join_parts(parts), parts, model, calibration)
+        JobResult(job, join_parts(job.question, parts), parts, model, calibration)
         for job, parts in zip(jobs, parts_of_jobs, strict=True)
     ]
 
@@ -129,7 +130,9 @@ def find_recent_result(job: Job) -> JobResult | None:
     model, calibration = get_encoder(), Calibration.from_manifest(read_manifest())
     recent_readings = get_recent_readings(model)
     parts = [part for passage in job.passages if (part := recent_readings.get(make_key(job, passage, calibration)))]
-    return JobResult(job, join_parts(parts), parts, model, calibration) if len(parts) == len(job.passages) else None
+    if len(parts) < len(job.passages):
+        return None
+    return JobResult(job, join_parts(job.question, parts), parts, model, calibration)
 
 
 def read_windows(model: Encoder, windows: Sequence[Window]) -> list[Logits]:
@@ -153,9 +156,10 @@ def read_passage(
     return PassageReading(logits, [(normalize(span.text) or span.text, span) for span in spans])
 
 
-def join_parts(parts: Sequence[PassageReading]) -> Reading:
+def join_parts(question: str, parts: Sequence[PassageReading]) -> Reading:
     """The reading of several passages together. Of spans with equal text, only the one with the best score is kept; in
-    a tie, the one of the earlier passage.
+    a tie, the one of the earlier passage. Spans that say no more than the question are left out, but count for the
+    score: they, too, show that the passages answer.
     """
     chosen_spans: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
@@ -167,7 +171,8 @@ def join_parts(parts: Sequence[PassageReading]) -> Reading:
     )
     # In the reading of a single passage, `span.passage` is 0. Here it becomes the passage's number in the job.
     spans = [replace(span, passage=number) if number else span for span, number in best]
-    return Reading(spans, spans[0].score if spans else NO_ANSWER)
+    answers = [span for span in spans if not is_no_answer(span.text, question)]
+    return Reading(answers, spans[0].score if spans else NO_ANSWER)
 
 
 def try_jobs(jobs: Sequence[Job]) -> list[JobResult | Exception]:

@@ -119,7 +119,7 @@ async def find_relevant_passages(inputs: Inputs) -> list[tuple[int, Reading]]:
     return [
         (n, reading)
         for n, reading in enumerate(readings, start=1)
-        if reading.probability >= get_calibration().threshold_one_passage
+        if reading.spans and reading.probability >= get_calibration().threshold_one_passage
     ]
 
 

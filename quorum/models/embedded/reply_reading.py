@@ -14,13 +14,12 @@ from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import WORKER, Job, JobResult, read_jobs, read_passages
+from quorum.models.embedded.question_words import is_no_answer
 from quorum.models.embedded.reading import Calibration, Reading, Span
-from quorum.models.embedded.statements import repeats_question
 
 FIRST_SENTENCES = 2  # the beginning of a reply
 LONGEST_READ = 6000  # characters of a reply that are read
 VAGUE_START = re.compile(r"(?:various|several|many|different|multiple|some|numerous|a number of)\b", re.IGNORECASE)
-OR_WORD = re.compile(r"\bor\b", re.IGNORECASE)
 CLAUSE = re.compile(r",?\s+(?:who|which|where|also known as)\s.*\Z", re.DOTALL)
 UNCLOSED_BRACKET = re.compile(r"\s*\([^()]*\Z")
 GLOSS = re.compile(r"(?<=\w)\s+\([^()]*\)\Z")
@@ -61,11 +60,7 @@ def choose_answer(question: str, results: Sequence[JobResult]) -> ReadAnswer:
     calibration = Calibration.from_manifest(read_manifest())
     for text, score in rank_spans([result.reading for result in results]):
         answer = tidy_span(text)
-        if (
-            answer
-            and not VAGUE_START.match(answer)
-            and (OR_WORD.search(question) or not repeats_question(answer, question))
-        ):
+        if answer and not VAGUE_START.match(answer) and not is_no_answer(answer, question):
             return ReadAnswer(answer, Reading([], score).probability >= calibration.threshold_one_passage)
     return ReadAnswer("", is_sure=False)
 

@@ -8,27 +8,20 @@ their weights were chosen, and how the certainty of an answer (`find_certainty`)
 
 import asyncio
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from quorum.core.sentences import make_word_set
 from quorum.core.state import Passage
 from quorum.core.statements import find_statements
 from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import WORKER, Job, read_jobs
 from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.question_words import FUNCTION_WORDS, WORD, is_no_answer, list_stems
 from quorum.models.embedded.reading import Calibration, Span, find_spans
 
 MAX_SPANS = 300  # of each window, at most this many spans are considered: the best
 MAX_EMBEDDED = 16  # at most this many statements are embedded: those with the best score by span and words
 NO_SPAN = -12.0  # the lowest `span_score`; a statement without a span has it, too
-WORD = re.compile(r"[^\W_]+")
-FUNCTION_WORDS = make_word_set(
-    """a an and any are as at be been being by can could did do does for from had has have he her his how i if in into
-    is it its me may might much many must my of on or our she shall should so such than that the their them then there
-    these they this those to was we were what when where which who whom whose why will with would you your"""
-)
 WEIGHTS = {"span": 0.6, "closeness": 6.0, "words": 2.5}
 SIGNALS = ("span", "closeness", "words", "lead", "agrees")  # inputs of the certainty; reader.json holds their weights
 MAX_LEAD = 4.0  # a greater lead of the best statement over the second one counts as this
@@ -150,7 +143,7 @@ def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> S
         text = span.text.rstrip(" .,;:")
         if text.lower().split(maxsplit=1)[:1] == [question_word] and question_word in FUNCTION_WORDS:
             continue
-        if start <= span.start and span.end <= end and is_whole(text) and not repeats_question(text, question):
+        if start <= span.start and span.end <= end and is_whole(text) and not is_no_answer(text, question):
             return replace(span, text=text, end=span.start + len(text))
     return None
 
@@ -158,12 +151,6 @@ def choose_span(spans: Sequence[Span], question: str, start: int, end: int) -> S
 def is_whole(text: str) -> bool:
     """Whether a span has a word, and as many opening as closing parentheses."""
     return bool(WORD.search(text)) and text.count("(") == text.count(")")
-
-
-def repeats_question(text: str, question: str) -> bool:
-    """Whether all content words of a text are in the question; false for a text without content words."""
-    stems = list_stems(text)
-    return bool(stems) and set(list_stems(question)).issuperset(stems)
 
 
 def measure_word_shares(question: str, texts: Sequence[str]) -> list[float]:
@@ -175,19 +162,6 @@ def measure_word_shares(question: str, texts: Sequence[str]) -> list[float]:
     }
     total = sum(weights.values()) or 1.0
     return [sum(weight for word, weight in weights.items() if word in stems) / total for stems in stems_of_texts]
-
-
-def list_stems(text: str) -> list[str]:
-    """The content words of a text without their endings."""
-    return [stem_word(word.lower()) for word in WORD.findall(text) if word.lower() not in FUNCTION_WORDS]
-
-
-def stem_word(word: str) -> str:
-    """A word without its plural or verb ending, by a rough rule: "copies" gives "copi", "copy" stays."""
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word.removesuffix(ending).rstrip("e")
-    return word.rstrip("e") if len(word) > 4 else word
 
 
 def measure_signals(ranked_statements: Sequence[Statement], agrees: bool) -> dict[str, float]:

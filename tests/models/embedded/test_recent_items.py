@@ -5,6 +5,7 @@ from quorum.models.embedded import read_manifest
 from quorum.models.embedded.batching import Job, find_recent_result, get_recent_readings, read_jobs
 from quorum.models.embedded.embeddings import RECENT_VECTORS, EmbeddedEmbeddings, embed_without_memory
 from quorum.models.embedded.encoder import get_encoder
+from quorum.models.embedded.question_words import is_no_answer
 from quorum.models.embedded.reading import Calibration, make_reading, make_windows
 from quorum.models.embedded.recent_items import RecentItems
 
@@ -32,7 +33,9 @@ def test_a_job_has_the_same_reading_as_one_run_of_the_encoder_over_all_its_windo
         windows = make_windows(model, question, PASSAGES, calibration.window)
         logits = model.read([window.ids for window in windows], [window.types for window in windows])
         (result,) = read_jobs([Job(question, PASSAGES)])
-        assert result.reading == make_reading(windows, logits, PASSAGES, calibration)
+        reading = make_reading(windows, logits, PASSAGES, calibration)
+        assert result.reading.score == reading.score
+        assert result.reading.spans == [span for span in reading.spans if not is_no_answer(span.text, question)]
         assert result.windows == windows
         assert [window_logits.answerable for window_logits in result.logits] == [
             window_logits.answerable for window_logits in logits
