@@ -87,7 +87,7 @@ def judge_answer(question: dict[str, Any], result: ShownResult) -> Outcome:
     shown = f"{before}[[{span}]]{after}" if span else sentence
     if not question["answers"]:
         return Outcome(question["question"], meta["part"], meta["kind"], None, None, None, is_sure, shown)
-    has_quote = normalize(meta["quote"]) in normalize(headline.quote or "")
+    has_quote = any(normalize(meta["quote"]) in normalize(text or "") for text in (headline.quote, headline.closest))
     has_span, has_mark = (
         has_quote and normalize(words) in [normalize(answer) for answer in question["answers"]]
         for words in (span, (headline.quote or "")[slice(*(headline.mark or (0, 0)))])

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quorum.cli.terminal import make_console
+from quorum.core.conversation import CLOSEST_WITHOUT_HEADING
 from quorum.core.shown_answer import list_cited_passages
 from quorum.core.state import Evidence, Passage, Result
 from quorum.core.text import format_count
@@ -77,15 +78,19 @@ def format_headline(headline: Headline) -> Text:
 
 
 def format_quote(headline: Headline, *, colours: bool) -> list[RenderableType]:
-    """The quoted sentence with its mark, and the place of its passage in the document.
+    """The quoted sentence with its mark, and the place of its passage in the document; then the closest sentence, if
+    the quoted one is another.
 
-    If the sentence perhaps does not hold the answer, a heading above it says so.
+    With a warning, a heading above the sentence tells whether it says the answer.
     """
     start, end = (None if headline.is_unknown else headline.mark) or (0, 0)  # "unknown": nothing there is the answer
     sentence = mark_span(headline.quote or "", start, end, colours=colours)
     heading = [Text(headline.quote_heading, style="bold")] if headline.quote_heading else []
     places = [] if headline.source is None else [format_place(headline.source)]
-    return [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+    parts = [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+    if headline.closest is not None:
+        parts += [Text(CLOSEST_WITHOUT_HEADING, style="bold"), Padding(Text(headline.closest), (0, 0, 0, 3))]
+    return parts
 
 
 def format_passages(

@@ -25,16 +25,19 @@ TYPE_NOTE_START = "The question asks for "
 WINDOW_NOTE_START = "Left out of the prompt for want of room: "
 SEARCHED_START = "Searched: "
 CLOSEST_SENTENCE_HEADING = "The closest sentence:"
+STATED_HEADING = "Where the passages say it:"  # above the sentence of an unsure answer, if another one is closer
+CLOSEST_WITHOUT_HEADING = "The closest sentence, which does not say it:"
 SOURCES_HEADING = "\n\nSources:\n"
 READ_HEADING = "\n\nPassages read:\n"  # in place of SOURCES_HEADING, below the answer unknown
 # A quotation without a heading is taken for an addition only if the sources follow it: a model's own answer may end
 # with a quotation.
 ANY_HEADING = f"(?:{SOURCES_HEADING}|{READ_HEADING})"
+QUOTE_HEADING = f"(?:{CLOSEST_SENTENCE_HEADING}|{STATED_HEADING}|{CLOSEST_WITHOUT_HEADING})"
 TEXT_AFTER_ANSWER = re.compile(
     rf"(?:\n\n{re.escape(UNSURE_NOTE)})?"
     rf"(?:\n\n(?:{LANGUAGE_NOTE_START}|{TYPE_NOTE_START}|{WINDOW_NOTE_START})[^\n]*)?"
     rf"(?:\n\n{SEARCHED_START}[^\n]*)?"
-    rf"(?:\n\n{CLOSEST_SENTENCE_HEADING}\n> [^\n]*|\n\n> [^\n]*(?={ANY_HEADING}))?"
+    rf"(?:(?:\n\n{QUOTE_HEADING}\n> [^\n]*){{1,2}}|\n\n> [^\n]*(?={ANY_HEADING}))?"
     rf"(?:\n\n{re.escape(NO_PASSAGE_CONTAINS)}(?={ANY_HEADING}|\Z))?"
     rf"(?:{ANY_HEADING}.*)?\Z",
     re.DOTALL,

@@ -8,7 +8,13 @@ from dataclasses import dataclass, field
 from secrets import token_hex
 from typing import Any
 
-from quorum.core.conversation import READ_HEADING, SOURCES_HEADING, UNSURE_NOTE, UNSURE_PREFIX
+from quorum.core.conversation import (
+    CLOSEST_WITHOUT_HEADING,
+    READ_HEADING,
+    SOURCES_HEADING,
+    UNSURE_NOTE,
+    UNSURE_PREFIX,
+)
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.state import Passage, Result, Usage
 from quorum.core.text import format_count
@@ -55,9 +61,10 @@ def make_served_answer(result: ShownResult, *, wants_sources: bool) -> ServedAns
 
 
 def format_quote(headline: Headline) -> str:
-    """A Markdown quote of the sentence that supports the answer, with the marked words in bold; empty without one.
+    """A Markdown quote of the sentence that supports the answer, with the marked words in bold, and of the closest
+    sentence, if that is another; empty without one.
 
-    If the sentence perhaps does not hold the answer, a heading above the quote says so.
+    With a warning, a heading above the quote tells whether it says the answer.
     """
     if headline.quote is None:
         return ""
@@ -65,7 +72,10 @@ def format_quote(headline: Headline) -> str:
         f"**{escape_markup(text)}**" if is_marked else escape_markup(text) for text, is_marked in headline.split_quote()
     )
     quote = " ".join("".join(parts).split())
-    return f"\n\n{headline.quote_heading}\n> {quote}" if headline.quote_heading else f"\n\n> {quote}"
+    closest = " ".join(escape_markup(headline.closest or "").split())
+    more = f"\n\n{CLOSEST_WITHOUT_HEADING}\n> {closest}" if closest else ""
+    heading = f"{headline.quote_heading}\n" if headline.quote_heading else ""
+    return f"\n\n{heading}> {quote}{more}"
 
 
 def escape_markup(text: str) -> str:

@@ -189,7 +189,14 @@ async def test_sources_that_a_server_appended_are_cut_from_the_history(openai_se
     assert "strike" not in openai_server.chats()[0].text
 
 
-@pytest.mark.parametrize("quote_heading", ["The closest sentence:\n", ""])
+@pytest.mark.parametrize(
+    "quote_heading",
+    [
+        "The closest sentence:\n",
+        "",
+        "Where the passages say it:\n> On strike.\n\nThe closest sentence, which does not say it:\n",
+    ],
+)
 async def test_a_note_and_a_quote_that_a_server_appended_are_cut_from_the_history(
     openai_server: OpenAIServer, quote_heading: str
 ) -> None:

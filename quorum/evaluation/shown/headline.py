@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from quorum.algorithms.agreement import says_more
-from quorum.core.conversation import CLOSEST_SENTENCE_HEADING, NO_PASSAGE_CONTAINS
+from quorum.core.conversation import (
+    CLOSEST_SENTENCE_HEADING,
+    CLOSEST_WITHOUT_HEADING,
+    NO_PASSAGE_CONTAINS,
+    STATED_HEADING,
+)
 from quorum.core.shown_answer import get_shown_answer, list_cited_passages
 from quorum.core.state import Passage
 from quorum.core.text import normalize
 from quorum.documents.places import describe_place
-from quorum.evaluation.shown.shown_support import Support
+from quorum.evaluation.shown.shown_support import Support, holds_answer
 from quorum.nodes.evidence import find_span, has_only_votes_as_evidence
 
 Badge = Literal["stated", "by_content", "votes", "none", "unknown", "unchecked"]
@@ -35,10 +40,11 @@ class Headline:
     None; a verdict at its beginning, as in "Yes. It opens at nine.", is left out. is_unknown: whether there is no
     answer; is_sure: whether it is shown without a warning (false if unknown). badge: what the passages say about the
     answer: it is "stated", or said "by_content"; passages voted for it ("votes"); "none" contains it; "unchecked" if
-    this was not looked for, as in an evaluation's rows. quote: the sentence to show, or None; quote_heading: empty, or
-    words above a sentence that perhaps does not hold the answer; mark: (start, end) in `quote` of the words to mark, or
-    None: they are part of the answer or hold it, except under "unknown". source: the quoted passage; start: where the
-    quote begins in its text.
+    this was not looked for, as in an evaluation's rows. quote: the sentence to show, or None: one that says the
+    answer, if there is one; quote_heading: empty, or words above the sentence of an answer with a warning, which tell
+    if it does not say the answer; mark: (start, end) in `quote` of the words to mark, or None: they are part of the answer or hold
+    it, except under "unknown". source: the quoted passage; start: where the quote begins in its text. closest: beside a
+    quote that says an answer with a warning, the sentence that fits the question better but does not say it, or None.
     """
 
     text: str
@@ -51,6 +57,7 @@ class Headline:
     mark: tuple[int, int] | None = None
     source: Passage | None = None
     start: int | None = None
+    closest: str | None = None
 
     @property
     def shown_text(self) -> str:
@@ -123,10 +130,15 @@ def choose_badge(result: Mapping[str, Any], support: "Support | None") -> Badge:
 
 
 def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -> Headline:
-    """The headline with the sentence to quote: the closest one, if the answer needs a warning and there is one; else
-    the one that supports the answer. A reply that is this sentence is not shown a second time.
+    """The headline with the sentence to quote: the one that supports the answer; if there is none, or no answer, the
+    closest one. A reply that is this sentence is not shown a second time.
+
+    With a warning, the closest sentence is shown, too, if it does not hold the answer.
     """
-    statement: Any = support["closest"] if not headline.is_sure and support["closest"] else support
+    closest = None if headline.is_sure else support["closest"]
+    has_other = closest is not None and not headline.is_unknown and not holds_answer(headline.text, closest["sentence"])
+    is_said = has_other and support["sentence"] is not None
+    statement: Any = support if is_said or not closest else closest
     source = next((passage for passage in passages if passage["id"] == statement["passage"]), None)
     if source is None or statement["sentence"] is None:
         return headline
@@ -135,6 +147,8 @@ def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -
     if mark is not None and not headline.is_unknown and not fits(quote[slice(*mark)], headline.text):
         mark = None
     heading = "" if headline.is_sure else CLOSEST_SENTENCE_HEADING
+    if has_other:
+        heading = STATED_HEADING if is_said else CLOSEST_WITHOUT_HEADING
     is_repeated = headline.answer_text is not None and normalize(headline.answer_text) == normalize(quote)
     answer_text = None if is_repeated else headline.answer_text
     return replace(
@@ -145,6 +159,7 @@ def add_quote(headline: Headline, support: "Support", passages: list[Passage]) -
         mark=mark,
         source=source,
         start=statement["start"],
+        closest=closest["sentence"] if closest and is_said else None,
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from quorum.algorithms.vote_key import vote_key
+from quorum.core.conversation import CLOSEST_WITHOUT_HEADING
 from quorum.core.harmless_markdown import make_harmless
 from quorum.core.shown_answer import get_shown_answer
 from quorum.core.state import Passage, Place
@@ -130,7 +131,8 @@ def choose_verdict(headline: Headline) -> Verdict:
 
 def describe_headline(headline: Headline) -> dict[str, Any]:
     """The headline as JSON. more: the reply as the model wrote it, if it says more than the answer; mark: [start, end]
-    of the words of the quote to mark, or null; passage, start: where the quote stands.
+    of the words of the quote to mark, or null; passage, start: where the quote stands; closest: a sentence to show
+    below it, or null.
     """
     return {
         "text": headline.shown_text,
@@ -139,6 +141,8 @@ def describe_headline(headline: Headline) -> dict[str, Any]:
         "badge_text": headline.badge_text,
         "quote": headline.quote,
         "quote_heading": headline.quote_heading,
+        "closest": headline.closest,
+        "closest_heading": CLOSEST_WITHOUT_HEADING if headline.closest is not None else "",
         "mark": None if headline.mark is None else list(headline.mark),
         "place": headline.place,
         "passage": None if headline.source is None else headline.source["id"],

@@ -4,9 +4,11 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+from quorum.algorithms.vote_key import contains_key
 from quorum.core.citation_marks import strip_marks
 from quorum.core.state import Passage, Result
 from quorum.core.text import normalize
+from quorum.nodes.evidence import find_span
 
 SupportState = Literal["stated", "by_content", "none"]
 
@@ -94,3 +96,8 @@ def quotes(result: Result, sentence: str) -> bool:
     """Whether a result's answer holds a sentence word for word, marks of cited passages aside."""
     words, said = (normalize(strip_marks(text)) for text in (sentence, str(result.get("answer_text") or "")))
     return bool(words) and words in said
+
+
+def holds_answer(answer: str, text: str) -> bool:
+    """Whether the answer stands in the text, in this or another form."""
+    return find_span(answer, text) is not None or contains_key(text, answer)

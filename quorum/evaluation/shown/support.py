@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 from quorum.algorithms.codes import find_missing_codes
 from quorum.algorithms.question_language import find_foreign_language
-from quorum.algorithms.vote_key import contains_key
 from quorum.core.context import Context
 from quorum.core.conversation import LANGUAGE_NOTE_START, TYPE_NOTE_START, WINDOW_NOTE_START
 from quorum.core.shown_answer import list_cited_passages
@@ -13,7 +12,14 @@ from quorum.core.state import Evidence, Passage, Result
 from quorum.core.statements import find_statement, find_statements
 from quorum.evaluation.shown.certainty import judge_embedded_answer
 from quorum.evaluation.shown.searched import describe_searched
-from quorum.evaluation.shown.shown_support import Support, SupportState, make_shown_statement, make_support, quotes
+from quorum.evaluation.shown.shown_support import (
+    Support,
+    SupportState,
+    holds_answer,
+    make_shown_statement,
+    make_support,
+    quotes,
+)
 from quorum.nodes.answer_types import get_answer_type
 from quorum.nodes.evidence import find_span, list_evidence
 from quorum.nodes.fit_window import DEFAULT_WINDOW, find_known_window
@@ -194,11 +200,6 @@ def names_codes_of_question(question: str, support: Support, passages: Sequence[
         return not find_missing_codes(question, "")
     headings = [heading for place in passage.get("places") or [] for heading in place.get("headings", [])]
     return not find_missing_codes(question, "\n".join([support["sentence"] or "", passage["title"], *headings]))
-
-
-def holds_answer(answer: str, text: str) -> bool:
-    """Whether the answer stands in the text, in this or another form."""
-    return find_span(answer, text) is not None or contains_key(text, answer)
 
 
 def may_wrap(passage: Passage) -> bool:

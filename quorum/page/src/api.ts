@@ -64,6 +64,8 @@ export interface Headline {
   badge_text: string;
   quote: string | null;
   quote_heading: string;
+  closest: string | null;
+  closest_heading: string;
   mark: [number, number] | null;
   place: string;
   passage: string | null;

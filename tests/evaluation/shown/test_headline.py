@@ -10,8 +10,16 @@ from quorum import Context, Passage, Result
 from quorum.api.langchain import format_answer
 from quorum.cli.conversation import Exchange, name_sources
 from quorum.cli.show import format_result
-from quorum.core.conversation import NO_PASSAGE_CONTAINS, UNSURE_PREFIX, remove_served_additions
+from quorum.core.conversation import (
+    CLOSEST_SENTENCE_HEADING,
+    CLOSEST_WITHOUT_HEADING,
+    NO_PASSAGE_CONTAINS,
+    STATED_HEADING,
+    UNSURE_PREFIX,
+    remove_served_additions,
+)
 from quorum.evaluation.shown.headline import make_headline
+from quorum.evaluation.shown.public_result import describe_result
 from quorum.evaluation.shown.support import ShownResult, add_supporting_statement_and_language_note
 from quorum.serving.replies import make_served_answer
 
@@ -33,8 +41,8 @@ TABLE = [
     ("Does the desk lend laptops?", "yes", CHAT, "none", None, None, True),
     ("Who repairs the printers?", "Ada Korn repairs the printers.", CHAT, "none", None, None, True),
     ("Who repairs the printers?", "unknown", CHAT, "none", None, None, False),
-    # The best statement names 190 EUR: it is quoted without a mark, because the answer is another one.
-    ("What may a hotel cost a night?", "165 EUR", OFFLINE, "stated", PASSAGES[0]["text"][:32], None, False),
+    # The best statement names 190 EUR: the row with the answer is quoted, and the best statement stands below it.
+    ("What may a hotel cost a night?", "165 EUR", OFFLINE, "stated", PASSAGES[0]["text"][33:], "165 EUR", False),
     ("What is E-4021?", "the water pressure is too low", CHAT, "stated", PASSAGES[2]["text"], "the water", True),
     (
         "What does E-4022 mean?",
@@ -85,6 +93,36 @@ async def test_every_view_shows_the_same_headline(
         for words in (marked_words, quote.partition(marked_words)[2]) if marked_words else (quote,):
             assert words in printed.replace("[[", "").replace("]]", "")
             assert words in served.sources.replace("**", "")
+
+
+@pytest.mark.usefixtures("sample_vectors")
+async def test_the_sentence_below_a_doubtful_answer_holds_it_or_is_said_not_to() -> None:
+    """The closest sentence says something else: where it is shown, every view says so."""
+    question = "What may a hotel cost a night?"
+    for answer, heading, quote in [
+        ("165 EUR", STATED_HEADING, "Country: Peru; Limit: 165 EUR"),
+        ("190 EUR", CLOSEST_SENTENCE_HEADING, "Hotels may cost 190 EUR a night."),
+        ("240 EUR", CLOSEST_WITHOUT_HEADING, "Hotels may cost 190 EUR a night."),
+    ]:
+        result = await show(question, answer, OFFLINE)
+        assert result["support"] is not None
+        result["support"]["is_certain"] = False
+        headline = make_headline(result)
+        assert (headline.quote_heading, headline.quote) == (heading, quote)
+        assert headline.closest == ("Hotels may cost 190 EUR a night." if answer == "165 EUR" else None)
+        served = make_served_answer(result, wants_sources=True)
+        for shown in (print_result(result), served.sources):
+            before_closest = shown.partition(CLOSEST_WITHOUT_HEADING)[0]
+            assert shown.count(CLOSEST_WITHOUT_HEADING) == (answer != "190 EUR")
+            assert ("Hotels may" in before_closest.partition("Evidence")[0].partition("Sources")[0]) == (
+                answer == "190 EUR"
+            )
+        assert remove_served_additions(served.answer + served.sources) == answer
+        shown_headline = describe_result(result)["headline"]
+        assert (shown_headline["closest"], bool(shown_headline["closest_heading"])) == (
+            headline.closest,
+            headline.closest is not None,
+        )
 
 
 def test_a_result_without_support_says_nothing_about_the_passages() -> None:

@@ -129,6 +129,12 @@ function Quote({ run, result }: { run: RunView; result: Result }) {
         <Marked text={headline.quote} mark={result.verdict === "supported" ? headline.mark : null} />{" "}
         <SourceButton run={run} passage={passage} mark={mark} />
       </blockquote>
+      {headline.closest && (
+        <>
+          <p class="soft">{headline.closest_heading}</p>
+          <blockquote>{headline.closest}</blockquote>
+        </>
+      )}
     </>
   );
 }
