@@ -42,9 +42,10 @@ class Headline:
     answer: it is "stated", or said "by_content"; passages voted for it ("votes"); "none" contains it; "unchecked" if
     this was not looked for, as in an evaluation's rows. quote: the sentence to show, or None: one that says the
     answer, if there is one; quote_heading: empty, or words above the sentence of an answer with a warning, which tell
-    if it does not say the answer; mark: (start, end) in `quote` of the words to mark, or None: they are part of the answer or hold
-    it, except under "unknown". source: the quoted passage; start: where the quote begins in its text. closest: beside a
-    quote that says an answer with a warning, the sentence that fits the question better but does not say it, or None.
+    if it does not say the answer; mark: (start, end) in `quote` of the words to mark, or None: they are part of the
+    answer or hold it, except under "unknown". source: the quoted passage; start: where the quote begins in its text.
+    closest: beside a quote that says an answer with a warning, the sentence that fits the question better but does not
+    say it, or None.
     """
 
     text: str
