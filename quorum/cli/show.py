@@ -87,7 +87,8 @@ def format_quote(headline: Headline, *, colours: bool) -> list[RenderableType]:
     sentence = mark_span(headline.quote or "", start, end, colours=colours)
     heading = [Text(headline.quote_heading, style="bold")] if headline.quote_heading else []
     places = [] if headline.source is None else [format_place(headline.source)]
-    parts = [*heading, Padding(sentence, (0, 0, 0, 3)), *(Padding(place, (0, 0, 0, 3)) for place in places)]
+    parts: list[RenderableType] = [*heading, Padding(sentence, (0, 0, 0, 3))]
+    parts += [Padding(place, (0, 0, 0, 3)) for place in places]
     if headline.closest is not None:
         parts += [Text(CLOSEST_WITHOUT_HEADING, style="bold"), Padding(Text(headline.closest), (0, 0, 0, 3))]
     return parts
