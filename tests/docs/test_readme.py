@@ -63,10 +63,13 @@ def test_python_examples_in_the_docs_run(
     assert capsys.readouterr().out.strip()
 
 
-@pytest.mark.parametrize("file", make_generated_parts())
-def test_generated_parts_of_the_docs_are_up_to_date(file: str) -> None:
-    text = (ROOT / file).read_text(encoding="utf-8")
-    assert fill_marks(text, make_generated_parts()[file]) == text, "run: make readme"
+def test_generated_parts_of_the_docs_are_up_to_date() -> None:
+    stale = []
+    for file, parts in make_generated_parts().items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        if fill_marks(text, parts) != text:
+            stale.append(file)
+    assert stale == [], "run: make readme"
 
 
 def test_every_method_has_one_section_with_its_graph() -> None:

@@ -58,28 +58,40 @@ async def test_a_prompt_with_other_variables_says_which_one_is_missing(title_pro
 
 
 NAMED_AS_A_BUILT_IN_PROMPT = """
+import os, sys
 from quorum import SetupError
 from quorum.parsing.answers import Parsed
 from quorum.prompts.prompt import Prompt
 
-try:
-    Prompt("keywords", parse=lambda reply: Parsed(reply, malformed=False), reply="list", offline="-", text={text})
-except SetupError as error:
-    print(error)
-from quorum.prompts.registry import PROMPTS
-print(PROMPTS["keywords"].short_answer, PROMPTS["keywords"].parse.__module__)
+assert "quorum.prompts.registry" not in sys.modules
+for imports_first in (True, False):
+    for text in ("Words: $question", None):
+        sys.stdout.flush()
+        if os.fork():
+            assert os.wait()[1] == 0
+            continue
+        if imports_first:
+            import quorum.prompts.registry
+        try:
+            Prompt("keywords", parse=lambda reply: Parsed(reply, malformed=False), reply="list", offline="-", text=text)
+        except SetupError as error:
+            print(error)
+        from quorum.prompts.registry import PROMPTS
+        print(PROMPTS["keywords"].short_answer, PROMPTS["keywords"].parse.__module__, flush=True)
+        os._exit(0)
 """
 
 
-@pytest.mark.parametrize("text", ["'Words: $question'", "None"])
-@pytest.mark.parametrize("imports_first", [True, False])
-def test_a_prompt_of_ones_own_cannot_have_the_name_of_a_built_in_one(text: str, imports_first: bool) -> None:
-    program = ("import quorum.prompts.registry\n" * imports_first) + NAMED_AS_A_BUILT_IN_PROMPT.format(text=text)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == [
+def test_a_prompt_of_ones_own_cannot_have_the_name_of_a_built_in_one() -> None:
+    """With and without a text, before and after the built-in prompts are imported: each in a fork of a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", NAMED_AS_A_BUILT_IN_PROMPT], stdout=subprocess.PIPE, text=True, check=True
+    )
+    refused = [
         "A prompt of Quorum has the name 'keywords'; give yours another name.",
         f"{PROMPTS['keywords'].short_answer} {PROMPTS['keywords'].parse.__module__}",
     ]
+    assert done.stdout.splitlines() == refused * 4
 
 
 def test_a_kind_of_reply_that_does_not_exist_is_refused() -> None:

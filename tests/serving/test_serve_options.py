@@ -67,12 +67,12 @@ def test_an_ipv6_address_of_this_machine_is_recognised() -> None:
 
 
 def test_options_of_the_log_that_do_not_fit_are_refused_in_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, store: Path
 ) -> None:
     assert "--log-questions belongs to --log-file FILE" in get_error_message(capsys, "--log-questions")
     missing = str(tmp_path / "none" / "log.jsonl")
     assert "give --log-file a file in a folder that exists" in get_error_message(
-        capsys, "--no-page", "--port", "0", "--store", str(tmp_path), "--log-file", missing
+        capsys, "--no-page", "--port", "0", "--store", str(store), "-c", "towers", "--log-file", missing
     )
     with pytest.raises(SystemExit):
         main(["mcp", "--log-file", "-"])
