@@ -22,6 +22,9 @@ from quorum_command import CommandOutcome, Quorum
 settings.register_profile("quick", deadline=None, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=200)
 settings.load_profile("quick")
+# Two test processes use both cores of a machine with two; threads of one that wait for each other would only take the
+# other's time (the encoder's take half of it). Set before numpy is imported, and for the processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 gc.set_threshold(100_000, 20, 50)  # collect seldom: saves a tenth of the processor time, as most objects stay
 
 # Environment variables with these prefixes, and those of proxies, are removed for every test.

@@ -32,7 +32,7 @@ class EncoderSessions:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self.core_count = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
+        self.core_count = count_cores()
         self.all_cores_session = PerProcess(partial(load_session, file, self.core_count))
         # A session whose runs compute on one core each. Loaded when it is first needed: it takes 60 MB.
         self.one_core_session = PerProcess(partial(load_session, file, 1))
@@ -63,6 +63,16 @@ class EncoderSessions:
             return map(partial(self.all_cores_session.get().run, outputs), batches)
         run = partial(self.one_core_session.get().run, outputs)
         return map(run, batches) if len(batches) == 1 else self.pool.get().map(run, batches)
+
+
+def count_cores() -> int:
+    """How many cores the encoder computes on: those that this process may use, 8 at most, and no more than the variable
+    OMP_NUM_THREADS says, with which a user limits every numeric library (a container's share of the processor, for
+    example, or each of several processes on one machine).
+    """
+    cores = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4, 8)
+    limit = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(cores, int(limit)) if limit.isdecimal() and int(limit) > 0 else cores
 
 
 def load_session(file: Path, core_count: int) -> onnxruntime.InferenceSession:

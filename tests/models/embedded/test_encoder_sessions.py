@@ -14,7 +14,12 @@ from openai_server import OpenAIServer, Request
 
 import quorum
 from quorum.models.embedded.encoder import LONGEST_REMEMBERED_TEXT, Encoder, Logits, get_encoder
-from quorum.models.embedded.encoder_sessions import MANY_ROWS, ROWS_PER_RUN, ROWS_PER_RUN_ON_ONE_CORE
+from quorum.models.embedded.encoder_sessions import (
+    MANY_ROWS,
+    ROWS_PER_RUN,
+    ROWS_PER_RUN_ON_ONE_CORE,
+    count_cores,
+)
 from quorum.models.embedded.workload import are_many_questions_expected, expect_many_questions
 
 WORDS = ["tower", "stood", "by", "a", "river", "for", "90", "years", "until", "storms", "of", "1931", "broke", "it"]
@@ -22,10 +27,20 @@ WORDS = ["tower", "stood", "by", "a", "river", "for", "90", "years", "until", "s
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
-    """An encoder that works as on a machine with two cores, whatever this machine has."""
-    encoder = Encoder()
+    """An encoder that works as on a machine with two cores, whatever this machine has or OMP_NUM_THREADS says."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "2")
+        encoder = Encoder()
     encoder.sessions.core_count = 2
     return encoder
+
+
+@pytest.mark.parametrize(("limit", "count"), [("1", 1), ("1,2", 1), ("900", None), ("0", None), ("all", None)])
+def test_a_user_limits_the_cores(monkeypatch: pytest.MonkeyPatch, limit: str, count: int | None) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    count = count or count_cores()  # a limit that says nothing changes nothing
+    monkeypatch.setenv("OMP_NUM_THREADS", limit)
+    assert count_cores() == count
 
 
 def draw_texts(count: int) -> list[str]:
