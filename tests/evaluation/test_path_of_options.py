@@ -36,9 +36,11 @@ def watch_calls() -> Iterator[list[tuple[str, str]]]:
     calls: list[tuple[str, str]] = []
 
     def watch(frame: FrameType, event: str, value: Any) -> None:
+        if event != "call":
+            return
         code, module = frame.f_code, frame.f_globals.get("__name__", "")
         call = (module, code.co_name)
-        if event != "call" or call in calls or not module.startswith("quorum.evaluation."):
+        if call in calls or not module.startswith("quorum.evaluation."):
             return
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         is_method = "self" in names or code.co_name.startswith("<")
