@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from quorum.algorithms.question_kind import is_yes_no_question
 from quorum.core.forks import WorkerThread
 from quorum.core.state import Passage
 from quorum.core.text import normalize
@@ -159,7 +160,8 @@ def read_passage(
 def join_parts(question: str, parts: Sequence[PassageReading]) -> Reading:
     """The reading of several passages together. Of spans with equal text, only the one with the best score is kept; in
     a tie, the one of the earlier passage. Spans that say no more than the question are left out, but count for the
-    score: they, too, show that the passages answer.
+    score: they, too, show that the passages answer. A question for yes or no keeps them: there a span only shows where
+    the passages speak of the matter.
     """
     chosen_spans: dict[str, tuple[Span, int]] = {}
     for number, part in enumerate(parts):
@@ -171,7 +173,8 @@ def join_parts(question: str, parts: Sequence[PassageReading]) -> Reading:
     )
     # In the reading of a single passage, `span.passage` is 0. Here it becomes the passage's number in the job.
     spans = [replace(span, passage=number) if number else span for span, number in best]
-    answers = [span for span in spans if not is_no_answer(span.text, question)]
+    keeps_all = is_yes_no_question(question)
+    answers = [span for span in spans if keeps_all or not is_no_answer(span.text, question)]
     return Reading(answers, spans[0].score if spans else NO_ANSWER)
 
 

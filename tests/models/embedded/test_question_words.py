@@ -22,6 +22,7 @@ def join(question: str, *texts: str) -> Reading:
         (QUESTION, ["go", "its boats"], "Unknown"),
         ("Is the boat red or green?", ["red", "paint"], "red"),
         ("Who sang it?", ["The Who", "a band"], "The Who"),
+        ("Is the lighthouse built of stone?", ["built of stone", "a hill"], "built of stone"),
     ],
 )
 def test_the_next_best_span_is_taken_if_one_only_repeats_the_question(
