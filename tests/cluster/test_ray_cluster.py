@@ -183,7 +183,8 @@ def test_remaining_questions_are_asked_and_lost_ones_are_error_rows(dataset: Dat
             ("q1", ["post_fusion"]),
             ("q2", ["concat", "post_fusion"]),
         ]
-        assert vars(recorder.spending) == {"calls": 3, "input_tokens": 40, "output_tokens": 4}
+        spending = recorder.spending
+        assert (spending.calls, spending.input_tokens, spending.output_tokens) == (3, 40, 4)
         lost_rows = list(writer.make_worker_exit_rows(Questioner(uses_given_passages=True)))
         assert [(row["id"], row["method"]) for row in lost_rows] == [
             ("q1", "post_fusion"),

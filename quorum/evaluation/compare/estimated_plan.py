@@ -1,7 +1,10 @@
 """Adds the estimate to a plan: what the run will take, before anything is paid for."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from quorum.evaluation.compare.embedding_estimates import estimate_indexing, estimate_searching, sum_cost
 from quorum.evaluation.compare.estimate import Estimate, estimate
@@ -27,6 +30,18 @@ class EstimatedPlan(Plan):
     estimate: Estimate
 
 
+@asynccontextmanager
+async def record_payments(folder: Path, spending: LimitedSpending) -> AsyncIterator[None]:
+    """Let `spending` pay for the block's embeddings, and add them to the folder's spent.json, also if the block fails:
+    what is paid is paid, whether the run begins or not.
+    """
+    try:
+        with pay_for_embeddings(spending):
+            yield
+    finally:
+        await asyncio.to_thread(record_embeddings, folder, spending)
+
+
 async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress) -> EstimatedPlan:
     """The plan with its estimate. Indexes a corpus that is not indexed yet. In a race under a budget, only methods that
     are expected to stay within it may drop others (see `limit_race`).
@@ -37,47 +52,38 @@ async def add_estimate(plan: Plan, progress: ProgressCallback = ignore_progress)
 
     What the embeddings of the index and of the rehearsed searches have cost is added to the folder's spent.json.
     """
-    spending = LimitedSpending(plan.prices, plan.options.max_cost)
-    try:
-        with pay_for_embeddings(spending):
-            return await index_and_estimate(plan, spending, progress)
-    finally:  # what the plan has paid is paid, whether its run begins or not
-        await asyncio.to_thread(record_embeddings, plan.folder, spending)
-
-
-async def index_and_estimate(plan: Plan, spending: LimitedSpending, progress: ProgressCallback) -> EstimatedPlan:
-    """`add_estimate`, with what it costs counted in `spending`."""
     options, columns = plan.options, plan.columns
-    indexing = await asyncio.to_thread(estimate_indexing, plan.source, plan.dataset, columns, plan.prices)
-    indexing_cost = sum_cost(indexing)
-    check_limit(indexing_cost, options.max_cost, basis=" to index the corpus", instead="index fewer documents")
-    if plan.source.retrieves:
-        await fill_collections(plan.source, plan.dataset, columns, progress)
-        if options.screen is not None:
-            screening = await screen(
-                columns,
-                options.screen,
+    spending, rehearsed = LimitedSpending(plan.prices, options.max_cost), EmbeddingCounts()
+    async with record_payments(plan.folder, spending):
+        indexing = await asyncio.to_thread(estimate_indexing, plan.source, plan.dataset, columns, plan.prices)
+        indexing_cost = sum_cost(indexing)
+        check_limit(indexing_cost, options.max_cost, basis=" to index the corpus", instead="index fewer documents")
+        if plan.source.retrieves:
+            await fill_collections(plan.source, plan.dataset, columns, progress)
+            if options.screen is not None:
+                screening = await screen(
+                    columns,
+                    options.screen,
+                    plan.dataset,
+                    has_indexes=plan.source.indexes is not None,
+                    baseline=options.baseline,
+                    concurrency=options.concurrency,
+                    progress=progress,
+                )
+                columns = [column for column in columns if column.name not in screening.dropped_methods]
+                plan = replace(plan, columns=columns, screening=screening)
+            columns = share_retrieval(columns)
+        await warm_up(columns, retrieves=plan.source.retrieves)
+        with pay_for_embeddings(rehearsed):
+            found = await estimate(
                 plan.dataset,
-                has_indexes=plan.source.indexes is not None,
-                baseline=options.baseline,
+                columns,
+                uses_given_passages=not plan.source.retrieves,
+                task=options.task,
                 concurrency=options.concurrency,
+                spending=spending,
                 progress=progress,
             )
-            columns = [column for column in columns if column.name not in screening.dropped_methods]
-            plan = replace(plan, columns=columns, screening=screening)
-        columns = share_retrieval(columns)
-    await warm_up(columns, retrieves=plan.source.retrieves)
-    rehearsed = EmbeddingCounts()
-    with pay_for_embeddings(rehearsed):
-        found = await estimate(
-            plan.dataset,
-            columns,
-            uses_given_passages=not plan.source.retrieves,
-            task=options.task,
-            concurrency=options.concurrency,
-            spending=spending,
-            progress=progress,
-        )
     searching = estimate_searching(rehearsed.usage, found.questions / found.rehearsed_questions, plan.prices)
     is_judge_priced = plan.judge is None or plan.prices.find_price(options.judge) is not None
     cost = add_costs([found.cost if is_judge_priced else None, indexing_cost, sum_cost(searching)])

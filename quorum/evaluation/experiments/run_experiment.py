@@ -46,7 +46,7 @@ from quorum.evaluation.run.options import Options
 from quorum.evaluation.run.plan import plan
 from quorum.evaluation.run.result_files import write_json
 from quorum.evaluation.run.score import Scores
-from quorum.evaluation.run.source import ProgressCallback, find_searched_collection, ignore_progress, is_searching
+from quorum.evaluation.run.source import ProgressCallback, find_searched_collection, ignore_progress
 from quorum.models.check_models import check_models
 
 CLOSED_BOOK_METHOD = "no_retrieval"
@@ -114,7 +114,7 @@ async def run_experiment(
         for c in closed_book_columns
     ]
     analysis_tables += await run_analyses(experiment, scores, compared_columns, chosen_options, progress)
-    if experiment.skips_excess_k and not is_searching(options):
+    if experiment.skips_excess_k and not options.is_searching:
         analysis_tables.append(make_passage_count_table(dataset.read_records(), experiment.k_values))
     paper_tables, other_data = await asyncio.to_thread(
         compare_with_paper, experiment, scores, compared_columns, chosen_options.paper_number_words
@@ -188,7 +188,7 @@ def apply_paper_settings(
     context = apply_settings(experiment, options.context, choices.stated_settings)
     changes = describe_changes(experiment, context)
     changes += describe_parts_left_out(experiment, choices.verifier)
-    changes += describe_missing_search(experiment, context, searching=is_searching(options))
+    changes += describe_missing_search(experiment, context, searching=options.is_searching)
     if options.methods:
         changes.append(f"methods {options.methods}")
     # as in the papers: answers are compared as the model wrote them, in plain text, by SQuAD's measure, and long
@@ -273,7 +273,7 @@ def make_experiment_columns(
         labels_and_example_files = draw_shots(
             choices.examples, dataset, folder, shots=experiment.shots, draws=experiment.draws
         )
-    searching = is_searching(options)
+    searching = options.is_searching
     groups = group_columns(
         experiment,
         options.context,

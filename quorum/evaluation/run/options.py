@@ -13,6 +13,7 @@ from quorum.cluster.ray_cluster import check_engine
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
 from quorum.core.redaction import redact_secrets
+from quorum.evaluation.run.corpus_files import GIVEN_SOURCE
 
 if TYPE_CHECKING:
     from quorum.evaluation.metrics.registry import Scorer
@@ -177,6 +178,11 @@ class Options:
             raise SetupError(f"--screen {self.screen} {what}; write for example --screen 7 --race questions.")
         if self.retrieval_only:
             check_nothing_is_answered(self)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether passages are retrieved. Otherwise each question brings its own."""
+        return self.corpus not in (None, GIVEN_SOURCE) or self.collection is not None
 
     def describe(self) -> dict[str, Any]:
         """The options that config.json records, besides the data, the source of passages and the columns."""

@@ -29,7 +29,6 @@ from quorum.evaluation.run.screening import Screening, check_screen
 from quorum.evaluation.run.source import (
     Source,
     find_passage_source,
-    is_searching,
     name_collections,
 )
 from quorum.retrievers.check_settings import check_settings
@@ -98,7 +97,7 @@ async def plan(options: Options, columns: Sequence[Column] | None = None) -> Pla
     judge = None if options.judge is None else make_judge(options.judge, options.context)
     if judge is not None:
         await check_judge(judge)
-    searches = is_searching(options) or dataset.count_with_passages < dataset.count
+    searches = options.is_searching or dataset.count_with_passages < dataset.count
     await check_what_columns_name(all_columns, searches=searches)
     prices = Prices(options.prices)
     if options.out is not None:

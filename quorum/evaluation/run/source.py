@@ -102,11 +102,6 @@ class Source:
         return {"passages": "given"}
 
 
-def is_searching(options: Options) -> bool:
-    """Whether passages are retrieved. Otherwise each question brings its own."""
-    return options.corpus not in (None, GIVEN_SOURCE) or options.collection is not None
-
-
 def find_passage_source(
     dataset: DataSet, options: Options, columns: Sequence[Column] = (), indexes: CorpusIndexes | None = None
 ) -> Source:
