@@ -94,7 +94,10 @@ async def test_two_questions_on_one_thread_do_not_mix(client: LangGraphClient, m
     await stream_method(client, thread, method, **next_run)
     new_thread = (await client.threads.create())["thread_id"]
     await stream_method(client, new_thread, method, **next_run)
-    assert await get_values(client, thread) == await get_values(client, new_thread)
+    values, new_values = await get_values(client, thread), await get_values(client, new_thread)
+    # An inner key that the first question has left is emptied; on the new thread it is missing.
+    assert {key for key in values.keys() - new_values if values[key]} == set()
+    assert {key: values[key] for key in new_values} == new_values
 
 
 @each_method
