@@ -146,6 +146,9 @@ def test_indexing_says_what_it_took_stops_at_the_limit_and_takes_nothing_from_th
     def index(*words: str) -> Any:
         return quorum("index", corpus, "--embeddings", EMBEDDED, "--prices", str(prices), *words)
 
+    misnamed = index("-c", "first", "--prices", "missing.toml")
+    assert (misnamed.code, count_embedded(openai_server)["requests"]) == (2, 0)
+    assert "The price table missing.toml cannot be read" in misnamed.err
     stopped = index("-c", "first", "--embedding-batch", "3", "--max-cost", "0.05")
     assert stopped.code == 2
     assert "about 39 tokens) would cost $0.0390, more than is left of --max-cost 0.05; what is done is" in stopped.err
