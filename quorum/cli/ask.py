@@ -82,8 +82,7 @@ def ask(
     ] = False,
 ) -> None:
     """Answer a question from a collection (by default the store's only one) or from given passages."""
-    import asyncio
-
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.settings import check_named_settings, find_stated_collection, read_context
 
     question = read_question(words or ())
@@ -119,7 +118,7 @@ def ask(
         check_collection_exists(graph, context)
     is_trace_saved = True
     try:
-        result = asyncio.run(answer_question(question, graph, context, given_passages, tracer, streamed))
+        result = run_interruptible(answer_question(question, graph, context, given_passages, tracer, streamed))
     finally:
         if streamed is not None:
             streamed.finish()
@@ -133,7 +132,9 @@ def ask(
         result = withhold_unsure_answer(result, method, abstain_below)
     if result.get("withheld") is not None:
         print_withheld_answer(result)
-    shown_result = asyncio.run(add_supporting_statement_and_language_note(question, result, context, given_passages))
+    shown_result = run_interruptible(
+        add_supporting_statement_and_language_note(question, result, context, given_passages)
+    )
     if note := shown_result.get("note"):
         typer.echo(f"quorum: {note}", err=True)
     print_result(shown_result, method, as_json=json, shows_scores=trace)

@@ -95,12 +95,13 @@ def read_line() -> str | None:
 def run_line(line: str, conversation: "Conversation", runner: "asyncio.Runner") -> bool:
     """Answer a question or run a command. Returns whether it succeeded; after a failure the chat goes on."""
     from quorum.cli.ask import replace_invalid_bytes
+    from quorum.cli.interruptible import run_interruptible
 
     try:
         if line.startswith("/"):
             conversation.run_command(line)
         else:
-            runner.run(conversation.ask(replace_invalid_bytes(line)))
+            run_interruptible(conversation.ask(replace_invalid_bytes(line)), runner.run)
     except (SetupError, QuorumError) as error:
         typer.echo(f"quorum: {' '.join(str(error).split())}", err=True)
         return False

@@ -196,8 +196,7 @@ def check_stated_settings(corpus: str, stated_settings: "Collection[str]") -> No
 
 def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) -> "Decision | None":
     """Plan the comparison and print its estimate; then run it, except in a dry run."""
-    import asyncio
-
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.race_progress import show_race
     from quorum.evaluation.comparison import compare, plan_comparison
@@ -217,7 +216,7 @@ def run_comparison(options: "Options", *, dry_run: bool, as_json: bool = False) 
             return await compare(planned_comparison, progress=progress, watch_race=watch_race)
 
     with explain_resuming():
-        return asyncio.run(plan_and_run())
+        return run_interruptible(plan_and_run())
 
 
 def print_left_out_methods(left_out_reasons: "Mapping[str, str]") -> None:

@@ -1,6 +1,5 @@
 """What `quorum doctor` checks. Each check gives findings, and never raises for what it finds."""
 
-import asyncio
 import platform
 import shutil
 import sys
@@ -198,6 +197,7 @@ def describe_cost(context: Context) -> str:
 
 def check_model_once(context: Context, *, may_call: bool, is_refused: bool) -> list[Finding]:
     """Whether the model can be used and, if a call is allowed, answers."""
+    from quorum.cli.interruptible import run_interruptible
     from quorum.models.chat import chat_model
 
     subject = EMBEDDED_READER if context.model == "embedded" else str(context.model)
@@ -207,7 +207,7 @@ def check_model_once(context: Context, *, may_call: bool, is_refused: bool) -> l
             if not may_call:
                 advice = "" if is_refused else "quorum doctor --yes calls it"
                 return [Finding("note", "model", f"{subject} can be set up; it was not called", advice)]
-        seconds, text = asyncio.run(ask_once(context))
+        seconds, text = run_interruptible(ask_once(context))
     except QuorumError as error:
         return [
             Finding("fault", "model", str(error), "quorum config shows the address and where the settings are from")

@@ -76,8 +76,7 @@ def evaluate(
     settings: Settings = None,
 ) -> None:
     """Ask several methods the questions of a data set and print tables. Repeat a stopped command to continue it."""
-    import asyncio
-
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import find_stated_collection, find_stated_task, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
@@ -117,7 +116,7 @@ def evaluate(
     )
     check_langsmith(langsmith)
     with explain_resuming(), show_progress_bar() as progress:
-        scores = asyncio.run(evaluate(options, progress=progress))
+        scores = run_interruptible(evaluate(options, progress=progress))
     warn_about_unused_retriever(retriever, scores)
     with upload_after_printing(langsmith, scores.folder):
         print_scores(scores)

@@ -138,9 +138,8 @@ def experiment(
     if data is None and as_json:
         print_description(name)
         return
-    import asyncio
-
     from quorum.cli.evaluate import warn_about_unused_retriever
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import find_stated_collection, find_stated_task, list_stated_settings, read_context
     from quorum.cli.upload import check_langsmith, upload_after_printing
@@ -184,7 +183,7 @@ def experiment(
         return
     check_langsmith(langsmith)
     with explain_resuming(), show_progress_bar() as progress:
-        outcome = asyncio.run(run_experiment(chosen_experiment, options, choices, progress=progress))
+        outcome = run_interruptible(run_experiment(chosen_experiment, options, choices, progress=progress))
     warn_about_unused_retriever(retriever, outcome.scores)
     with upload_after_printing(langsmith, outcome.scores.folder):
         print_experiment(chosen_experiment, outcome, as_json=as_json)
@@ -209,14 +208,13 @@ def print_experiment_estimate(
     experiment: "Experiment", options: "Options", choices: "ExperimentOptions", *, as_json: bool
 ) -> None:
     """Print what the experiment would take, as `quorum compare --dry-run` does."""
-    import asyncio
-
     from quorum.cli.compare import print_estimate, print_left_out_methods
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import show_progress_bar
     from quorum.evaluation.experiments.run_experiment import estimate_experiment
 
     with show_progress_bar() as progress:
-        planned = asyncio.run(estimate_experiment(experiment, options, choices, progress=progress))
+        planned = run_interruptible(estimate_experiment(experiment, options, choices, progress=progress))
     print_left_out_methods(planned.left_out_reasons)
     if as_json:
         print_json(asdict(planned.estimate))

@@ -79,8 +79,7 @@ def silver(
     settings: Settings = None,
 ) -> None:
     """Find the sentences that answers are based on, to train a filter. Repeat a stopped command to continue it."""
-    import asyncio
-
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import show_progress_bar
     from quorum.cli.settings import find_stated_task, read_context
     from quorum.core.errors import SetupError
@@ -119,7 +118,7 @@ def silver(
         answer_measure=context.answer_measure,
     )
     with show_progress_bar() as progress:
-        statistics = asyncio.run(
+        statistics = run_interruptible(
             make_silver(
                 data,
                 out,

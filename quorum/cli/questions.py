@@ -91,9 +91,8 @@ def questions(
     if from_log is not None:
         take_from_log(from_log, corpus, out, store)
         return
-    import asyncio
-
     from quorum.cli.embeddings import print_embeddings
+    from quorum.cli.interruptible import run_interruptible
     from quorum.cli.progress import explain_resuming, show_progress_bar
     from quorum.cli.settings import read_context
     from quorum.evaluation.questions.draw import read_mix
@@ -134,7 +133,7 @@ def questions(
             return await make_questions(question_plan, progress=progress)
 
     with explain_resuming():
-        written_questions = asyncio.run(plan_and_write())
+        written_questions = run_interruptible(plan_and_write())
     if written_questions is not None:
         print_written_questions(written_questions)
 

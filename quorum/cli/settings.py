@@ -53,13 +53,12 @@ def check_named_settings(context: Context, graph: Any = None) -> None:
     """Raise `SetupError` for a model, embeddings or a retriever that does not exist or cannot be used. Called before
     the sample is indexed, which takes some seconds. graph: of the method that will be asked, if one is chosen already.
     """
-    import asyncio
-
+    from quorum.cli.interruptible import run_interruptible
     from quorum.nodes.ask_stage import list_step_contexts
     from quorum.retrievers.check_settings import check_settings
 
     for step_context in list_step_contexts(getattr(graph, "cascade", None), context):
-        asyncio.run(check_settings(step_context))
+        run_interruptible(check_settings(step_context))
 
 
 def check_key_of_openai(context: Context) -> None:

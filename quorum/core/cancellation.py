@@ -8,7 +8,7 @@ work that may be left runs in a task of its own, which is cancelled exactly once
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
@@ -120,7 +120,7 @@ async def run_on_daemon_thread(work: Callable[..., T], *args: Any) -> T:
             value = context.run(work, *args)
         except BaseException as error:  # noqa: BLE001  raised again where the result is awaited
             failure = error
-        if not stop.is_set():
+        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, failure)
 
     threading.Thread(target=run, name="quorum-work", daemon=True).start()

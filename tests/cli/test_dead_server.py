@@ -78,7 +78,7 @@ def check_told_and_stopped(process: "subprocess.Popen[str]", server: OpenAIServe
     assert told.endswith("; try 2 of 8 in 3 s; Ctrl-C stops\n")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, "Traceback" in err, err.count("does not answer")) == (code, "", False, 0)
+    assert (process.returncode, out, err) == (code, "", "")
 
 
 ASK = ["ask", "Who?", "--passages", "passages.jsonl", *MODEL]

@@ -1,10 +1,8 @@
 """The embedded reader as a chat model: it replies only to Quorum's own prompts, which it knows by their names."""
 
 import asyncio
-import contextvars
-from collections.abc import Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel, ModelProfile
@@ -15,6 +13,7 @@ from langchain_core.runnables import Runnable
 from pydantic import Field
 
 from quorum.core.errors import SetupError
+from quorum.core.sync import run_sync
 from quorum.models.embedded import get_weights_hash, read_manifest
 from quorum.models.embedded.batching import WORKER
 from quorum.models.embedded.encoder import get_encoder, is_encoder_loaded
@@ -22,8 +21,6 @@ from quorum.models.embedded.replies import Sampler
 from quorum.models.embedded.replies_steps import SearchCall
 from quorum.models.embedded.responders import RESPONDERS
 from quorum.models.messages import write_messages
-
-T = TypeVar("T")
 
 LONGEST_COUNTED_ON_LOOP = 20_000  # characters; counting the tokens of such a text takes a few milliseconds
 
@@ -71,7 +68,7 @@ class EmbeddedReader(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return run_in_own_loop(self._agenerate(messages, stop, None, **kwargs))
+        return run_sync(self._agenerate(messages, stop, None, **kwargs))
 
     async def _agenerate(
         self,
@@ -132,19 +129,3 @@ async def count_tokens(text: str) -> int:
     if len(text) <= LONGEST_COUNTED_ON_LOOP and is_encoder_loaded():
         return get_encoder().count_tokens(text)
     return await asyncio.get_running_loop().run_in_executor(WORKER, lambda: get_encoder().count_tokens(text))
-
-
-def run_in_own_loop(work: Coroutine[Any, Any, T]) -> T:
-    """Wait for the coroutine's result, on another thread if this one runs an event loop."""
-    if not is_loop_running():
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1, thread_name_prefix="embedded-reader-sync") as pool:
-        return pool.submit(contextvars.copy_context().run, asyncio.run, work).result()
-
-
-def is_loop_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
