@@ -4,7 +4,6 @@ import asyncio
 import logging
 import re
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
@@ -15,12 +14,7 @@ from quorum.cli import interruptible
 from quorum.cli.interruptible import run_interruptible
 
 
-@pytest.fixture(autouse=True)
-def handle_ctrl_c() -> Iterator[None]:
-    """The tests may run in the background of a shell, where Ctrl-C is ignored."""
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, handler)
+pytestmark = pytest.mark.usefixtures("ctrl_c_raises")
 
 
 def press_ctrl_c() -> None:
