@@ -13,7 +13,6 @@ import quorum
 from quorum.cli import interruptible
 from quorum.cli.interruptible import run_interruptible
 
-
 pytestmark = pytest.mark.usefixtures("ctrl_c_raises")
 
 
