@@ -2,7 +2,8 @@
 
 A fork starts at once, because it need not import anything; otherwise it is a process like any other. Each line of stdin
 is a JSON list, the arguments of one command. When a command starts, the script prints its process id, and when it has
-ended, its exit code. The command's own output is discarded.
+ended, its exit code. What the commands write to stderr goes to this script's stderr; their other output is discarded.
+`command_starter.py` starts this script.
 """
 
 import json
@@ -28,7 +29,7 @@ def fork_command(arguments: list[str]) -> int:
         return child
     signal.signal(signal.SIGINT, signal.default_int_handler)
     null_device = os.open(os.devnull, os.O_RDWR)
-    for stream in range(3):
+    for stream in (0, 1):
         os.dup2(null_device, stream)
     code: object = 0
     try:

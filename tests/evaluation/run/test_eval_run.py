@@ -4,17 +4,15 @@ import asyncio
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_starter import start_commands
 from filelock import FileLock
 from openai_bodies import Response, make_error
 from openai_server import OpenAIServer, Request
-from started_process import stop_ignoring_ctrl_c
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -260,53 +258,32 @@ def read_summary(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def make_command(data: Path, out: Path) -> list[str]:
-    methods = "concat,post_fusion,concat_pf"
     options = ["--model", "openai:test", "--out", str(out), "--set", "attempts=1", "--set", f"journal={out}.sqlite"]
-    return [
-        sys.executable,
-        "-m",
-        "quorum.cli.main",
-        "eval",
-        str(data),
-        "--methods",
-        methods,
-        "--concurrency",
-        "2",
-        *options,
-    ]
+    return ["eval", str(data), "--methods", "concat,post_fusion,concat_pf", "--concurrency", "2", *options]
 
 
-def make_environment() -> dict[str, str]:
-    return dict(os.environ) | {"PYTHONPATH": str(Path(__file__).resolve().parents[3])}
-
-
-@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.long
-def test_a_continued_evaluation_has_the_same_summary(
-    data: Path, tmp_path: Path, openai_server: OpenAIServer, stop: signal.Signals
-) -> None:
+def test_a_continued_evaluation_has_the_same_summary(data: Path, tmp_path: Path, openai_server: OpenAIServer) -> None:
     openai_server.reply(lambda request: Response(reply_as_reader(request), hold="number 4?" in request.text))
-    stopped_folder = tmp_path / "stopped"
-    process = subprocess.Popen(
-        make_command(data, stopped_folder),
-        env=make_environment(),
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=stop_ignoring_ctrl_c,
-    )
-    openai_server.wait_for_requests(10)
-    process.send_signal(stop)
-    _, output = process.communicate()
-    assert process.returncode == (130 if stop == signal.SIGINT else -stop)
-    assert "Traceback" not in output
-    assert not (stopped_folder / "summary.json").exists()
-    before = Counter((row["id"], row["method"]) for row in read_rows(stopped_folder))
-    assert 0 < len(before) < 18
-    openai_server.release_held_replies()
-    for folder in (stopped_folder, tmp_path / "whole"):
-        subprocess.run(make_command(data, folder), env=make_environment(), check=True, capture_output=True)
-    assert read_summary(stopped_folder) == read_summary(tmp_path / "whole")
-    assert (stopped_folder / "comparison.json").read_bytes() == (tmp_path / "whole" / "comparison.json").read_bytes()
-    after = Counter((row["id"], row["method"]) for row in read_rows(stopped_folder))
-    assert set(after.values()) == {1}
-    assert before <= after
+    stops, before = {"killed": signal.SIGKILL, "interrupted": signal.SIGINT}, {}
+    with start_commands() as commands:
+        for name, stop in stops.items():
+            request_count = len(openai_server.requests)
+            process = commands.start(make_command(data, tmp_path / name))
+            openai_server.wait_for_requests(request_count + 10)
+            os.kill(process, stop)
+            assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
+            assert not (tmp_path / name / "summary.json").exists()
+            before[name] = Counter((row["id"], row["method"]) for row in read_rows(tmp_path / name))
+            assert 0 < len(before[name]) < 18
+        assert "Traceback" not in commands.read_errors(), commands.read_errors()
+        openai_server.release_held_replies()
+        for name in [*stops, "whole"]:
+            commands.run(make_command(data, tmp_path / name))
+    for name in stops:
+        assert read_summary(tmp_path / name) == read_summary(tmp_path / "whole")
+        comparisons = [(tmp_path / folder / "comparison.json").read_bytes() for folder in (name, "whole")]
+        assert comparisons[0] == comparisons[1]
+        after = Counter((row["id"], row["method"]) for row in read_rows(tmp_path / name))
+        assert set(after.values()) == {1}
+        assert before[name] <= after

@@ -5,8 +5,6 @@ import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -14,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_starter import Commands, start_commands
 from openai_bodies import Response
 from openai_server import OpenAIServer, Request
 
-TESTS_FOLDER = Path(__file__).resolve().parents[2]
 QUESTION_COUNT = 24
 CALL_COUNT = 3 * QUESTION_COUNT  # for each question one call over both passages, and one for each passage
 MAX_CALLS_BETWEEN_STOPS = 7  # so ten interruptions come before the 72 calls of a run are done
@@ -53,31 +51,9 @@ class Trap:
         return f"person {number}" if int(number) % 3 or has_only_right_passage else "unknown"
 
 
-class Commands:
-    """Runs `quorum` command lines, each in a process that forked_commands.py starts."""
-
-    def __init__(self) -> None:
-        environment = dict(os.environ) | {"PYTHONPATH": str(TESTS_FOLDER.parent)}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        command = [sys.executable, str(TESTS_FOLDER / "forked_commands.py")]
-        self.starter = subprocess.Popen(command, env=environment, text=True, bufsize=1, **pipes)
-
-    def start(self, arguments: list[str]) -> int:
-        """Start a command and return its process id."""
-        assert self.starter.stdin is not None
-        self.starter.stdin.write(json.dumps(arguments) + "\n")
-        return self.read_number()
-
-    def read_number(self) -> int:
-        """Read the next number that forked_commands.py prints: for each command its process id, then its exit code."""
-        assert self.starter.stdout is not None
-        return int(self.starter.stdout.readline())
-
-
 @pytest.fixture
 def commands(openai_server: OpenAIServer) -> Iterator[Commands]:
-    commands = Commands()
-    with commands.starter:
+    with start_commands() as commands:
         yield commands
 
 
@@ -132,12 +108,10 @@ def test_a_comparison_interrupted_at_ten_random_points_ends_with_the_same_result
         trap.set(commands.start(make_command(data, "stopped")), stop, rng.randint(1, MAX_CALLS_BETWEEN_STOPS))
         assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
         assert not (tmp_path / "stopped" / "summary.json").exists()
-    commands.start(make_command(data, "stopped"))
-    assert commands.read_number() == 0
+    commands.run(make_command(data, "stopped"))
     repeated_calls = len(openai_server.requests) - CALL_COUNT
     assert 0 <= repeated_calls <= 10 * MAX_OPEN_CALLS  # only calls that were open at an interruption
-    commands.start(make_command(data, "whole"))
-    assert commands.read_number() == 0
+    commands.run(make_command(data, "whole"))
     for name in WRITTEN_FILES:
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
             read_json(tmp_path / "whole" / name)
@@ -156,10 +130,8 @@ def test_a_race_interrupted_at_six_random_points_ends_with_the_same_results(
     for stop in [signal.SIGKILL, signal.SIGINT] * 3:
         trap.set(commands.start(make_command(data, "stopped", *race)), stop, rng.randint(1, MAX_CALLS_BETWEEN_STOPS))
         assert commands.read_number() == (130 if stop == signal.SIGINT else -stop)
-    commands.start(make_command(data, "stopped", *race))
-    assert commands.read_number() == 0
-    commands.start(make_command(data, "whole", *race))
-    assert commands.read_number() == 0
+    commands.run(make_command(data, "stopped", *race))
+    commands.run(make_command(data, "whole", *race))
     for name in ("summary.json", "comparison.json", "recommendation.json", "race.json"):
         assert remove_times(read_json(tmp_path / "stopped" / name)) == remove_times(
             read_json(tmp_path / "whole" / name)
