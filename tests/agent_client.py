@@ -1,4 +1,4 @@
-"""A script for tests that kill a run of the method agent: python agent_client.py JOURNAL. It prints the answer."""
+"""A script for tests that kill a run of the method agent: python agent_client.py JOURNAL."""
 
 import asyncio
 import sys
@@ -9,8 +9,7 @@ from quorum import Context, answer
 
 
 async def main(journal: str) -> None:
-    result = await answer(QUESTION, "agent", Context(model="openai:test", journal=journal, k=2), given=PASSAGES)
-    print(result["answer"], flush=True)
+    await answer(QUESTION, "agent", Context(model="openai:test", journal=journal, k=2), given=PASSAGES)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ from quorum.core.state import Result
 from quorum.evaluation.run.watch import AnswerWatcher
 from quorum.evaluation.shown.trace import Tracer
 
-CLIENT_SCRIPT = Path(__file__).parents[1] / "agent_client.py"
+TESTS = Path(__file__).parents[1]
 SEARCHES = [("search", json.dumps({"query": CAST_QUESTION})), ("search", json.dumps({"query": ROLE_QUESTION}))]
 
 
@@ -187,20 +187,16 @@ async def test_a_run_that_was_stopped_between_two_turns_goes_on_from_the_journal
 def test_a_run_that_was_killed_between_two_turns_goes_on_from_the_journal(
     openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
-    def start() -> "subprocess.Popen[str]":
-        path = os.pathsep.join([str(CLIENT_SCRIPT.parent.parent), str(CLIENT_SCRIPT.parent)])
-        command = [sys.executable, str(CLIENT_SCRIPT), str(tmp_path / "journal.sqlite")]
-        return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, text=True)
-
+    journal, path = str(tmp_path / "journal.sqlite"), os.pathsep.join([str(TESTS.parent), str(TESTS)])
+    command = [sys.executable, str(TESTS / "agent_client.py"), journal]
     openai_server.reply([send_calls(*SEARCHES), Response(hold=True)])
-    process = start()
-    openai_server.wait_for_requests(2)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.DEVNULL) as process:
+        openai_server.wait_for_requests(2)
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
     openai_server.release_held_replies()
     openai_server.reply(FINAL_REPLY)
-    output, _ = start().communicate(timeout=120)
-    assert output.strip() == "Jillian Belk"
+    assert asyncio.run(ask_server(journal=journal))["answer"] == "Jillian Belk"
     assert len(openai_server.chats()) == 3
 
 
