@@ -1,5 +1,7 @@
 """Tests of `quorum --version` and `quorum demo`."""
 
+import shutil
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from shlex import split
@@ -13,6 +15,8 @@ from quorum.core.errors import SetupError
 from quorum.datasets import sample
 from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
+from quorum.retrievers.collection_names import SAMPLE
+from quorum.retrievers.embedding_cache import CACHE_FILE
 
 
 def test_version_is_printed(quorum: Quorum) -> None:
@@ -21,9 +25,11 @@ def test_version_is_printed(quorum: Quorum) -> None:
 
 @pytest.mark.long
 def test_the_demo_answers_and_compares_in_the_folder_that_is_given(
-    quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, copy_sample_vectors: Callable[[Path], None]
 ) -> None:
     """The scripted model answers at once; the embedded one would take a minute."""
+    copy_sample_vectors(tmp_path / "tour")
+    shutil.copy(tmp_path / "tour" / SAMPLE / CACHE_FILE, tmp_path / "tour")  # the comparison indexes the same passages
     model = chat_model("scripted")
     assert isinstance(model, ScriptedModel)
     script_answers(model, "Gustave Eiffel")

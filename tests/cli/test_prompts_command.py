@@ -49,6 +49,7 @@ def test_senders_are_found_in_the_graphs_and_not_in_the_parts_that_a_setting_cho
     assert senders["answer_candidates"] == ("pf_concat",)
 
 
+@pytest.mark.usefixtures("sample_vectors")
 @pytest.mark.parametrize("method", ["concat_pf", "mcq", "filco"])
 @pytest.mark.long
 def test_a_method_sends_what_the_catalogue_says(quorum: Quorum, method: str) -> None:
