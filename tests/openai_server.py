@@ -28,6 +28,7 @@ from openai_bodies import (
 
 CHAT_PATH, EMBEDDINGS_PATH, MODELS_PATH = "/v1/chat/completions", "/v1/embeddings", "/v1/models"
 COMPLETIONS_PATH, RERANK_PATH = "/v1/completions", "/v1/rerank"
+LONGEST_WAIT = 300.0  # seconds until a test gives up: no test fails because the machine is busy
 
 
 @dataclass(frozen=True)
@@ -92,13 +93,13 @@ class OpenAIServer:
         """The chat requests so far."""
         return [request for request in self.requests if request.path == CHAT_PATH]
 
-    def wait_for_requests(self, count: int, seconds: float = 120) -> None:
+    def wait_for_requests(self, count: int, seconds: float = LONGEST_WAIT) -> None:
         """Block until `count` requests have arrived (call it through asyncio.to_thread)."""
         with self.state_changed:
             if not self.state_changed.wait_for(lambda: len(self.requests) >= count, seconds):
                 raise TimeoutError(f"{len(self.requests)} of {count} requests arrived")
 
-    def wait_idle(self, seconds: float = 30) -> None:
+    def wait_idle(self, seconds: float = LONGEST_WAIT) -> None:
         """Block until no request is being answered."""
         with self.state_changed:
             if not self.state_changed.wait_for(lambda: self.open_requests == 0, seconds):
@@ -200,7 +201,7 @@ def make_handler(server: OpenAIServer) -> type[BaseHTTPRequestHandler]:
                     return self.send(make_error(404, f"There is nothing at {self.path}"))
                 response = Response(scripted_reply) if isinstance(scripted_reply, str) else scripted_reply
                 if response.hold:
-                    server.release_event.wait(60)
+                    server.release_event.wait(LONGEST_WAIT)
                 if response.drop:
                     self.close_connection = True
                     return hang_up(self.connection)

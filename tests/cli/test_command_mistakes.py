@@ -105,7 +105,7 @@ def test_a_mistake_gets_one_sentence_and_exit_code_2(quorum: Quorum, args: tuple
     run = quorum(*args)
     assert (run.code, run.out) == (2, "")
     assert message in run.err
-    assert "Traceback" not in run.err
+    assert "Traceback" not in run.err, run.err
     is_one_line = run.err.startswith("quorum: ") and run.err.count("\n") == 1
     assert is_one_line or "\nError: " in f"\n{run.err}"  # Typer's own errors begin with Error:
 

@@ -228,7 +228,8 @@ async def test_a_damaged_store_is_told_to_the_agent_and_the_log(
     assert str(tmp_path) not in message
     for tool in ("collections", "passage"):
         assert log.read_until(tool=tool)["status"] >= 400
-    assert "Traceback" not in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed, printed
 
 
 async def test_a_missing_argument_is_named(serve: Serve) -> None:
