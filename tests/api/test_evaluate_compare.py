@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from langgraph.graph import StateGraph
-from openai_server import OpenAIServer
+from openai_server import LONGEST_WAIT, OpenAIServer
 
 from quorum import Context, SetupError, compare, compare_async, evaluate, evaluate_async
 from quorum.core.state import Question, Result, State
@@ -167,7 +167,7 @@ def test_an_interrupt_in_a_running_loop_cancels_the_work(ctrl_c_raises: None) ->
         run_sync(work())
 
     def interrupt() -> None:
-        work_has_begun.wait(30)
+        work_has_begun.wait(LONGEST_WAIT)
         os.kill(os.getpid(), signal.SIGINT)
 
     loop, thread = asyncio.new_event_loop(), threading.Thread(target=interrupt)

@@ -50,5 +50,5 @@ def test_the_example_and_the_notebook_import_nothing_else() -> None:
 
 def test_a_reader_of_files_imports_no_graph() -> None:
     code = "import sys; from quorum.extend import Block, Document; print('langgraph' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert run.stdout == "False\n"

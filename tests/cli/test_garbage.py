@@ -22,5 +22,5 @@ print(len(gc.get_objects()) < 20000)
 
 
 def test_garbage_collection_waits_for_many_objects_and_then_skips_those_that_exist() -> None:
-    process = subprocess.run([sys.executable, "-c", CODE], check=True, capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", CODE], check=True, stdout=subprocess.PIPE, text=True)
     assert process.stdout.split("\n")[:3] == ["False False", "True True", "True"]

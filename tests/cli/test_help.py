@@ -106,7 +106,7 @@ def test_completion_installs_and_completes_in_bash(tmp_path: Path) -> None:
         press_tab quorum experiment sure-table-4
     """
     run = subprocess.run(
-        ["bash", "-c", script], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
+        ["bash", "-c", script], env=environment, cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True
     )
     assert [set(line.split()) for line in run.stdout.splitlines()[1:]] == [
         {"compare", "compose"},

@@ -131,5 +131,5 @@ def test_help_looks_for_no_packages() -> None:
     code = "from quorum.cli.main import main\n"
     code += "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
     code += "from quorum.core import plugins\nprint(len(plugins.LOADED_PLUGINS), len(plugins.CONVERTED_PLUGINS))"
-    process = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    process = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True)
     assert process.stdout.splitlines()[-1] == "0 0"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from blendfilter_fixtures import INTERNAL_REPLY, PASSAGES, QUESTION, REASONING_REPLY
 from openai_bodies import Response, make_error
-from openai_server import OpenAIServer, Request
+from openai_server import LONGEST_WAIT, OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.state import Passage, Result
@@ -50,7 +50,7 @@ def reply_in_rounds(calls_per_round: list[int]) -> Callable[[Request], str | Res
         try:
             if round_number is None:
                 return make_error(400, "one call too many")
-            barriers[round_number].wait(timeout=50)
+            barriers[round_number].wait(LONGEST_WAIT)
         except threading.BrokenBarrierError:
             return make_error(400, f"round {round_number} is incomplete")
         return reply(request)

@@ -95,7 +95,7 @@ def test_listing_methods_imports_no_langgraph() -> None:
         "import sys, quorum.graphs; print([m for m in ('langgraph', 'langchain_core', 'chromadb') if m in sys.modules])"
     )
     process = subprocess.run(
-        [sys.executable, "-c", code], cwd=TESTS_FOLDER.parent, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=TESTS_FOLDER.parent, stdout=subprocess.PIPE, text=True, check=True
     )
     assert process.stdout.strip() == "[]"
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from method_fixtures import PASSAGES, QUESTION
-from openai_server import OpenAIServer, Request
+from openai_server import LONGEST_WAIT, OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import SetupError
@@ -64,7 +64,7 @@ class ReplyInRounds:
                 n for n, barrier in enumerate(self.barriers) if self.arrived_counts[n] < barrier.parties
             )
             self.arrived_counts[round_number] += 1
-        self.barriers[round_number].wait(60)
+        self.barriers[round_number].wait(LONGEST_WAIT)
         return reply_for_first_candidate(request)
 
 

@@ -6,7 +6,7 @@ import threading
 from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from openai_bodies import Response, make_error
-from openai_server import OpenAIServer, Request
+from openai_server import LONGEST_WAIT, OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.models.call import call
@@ -17,7 +17,7 @@ async def test_concurrent_calls_stay_within_the_limit(openai_server: OpenAIServe
     pair = threading.Barrier(2)  # the server replies only when two requests are open at once
 
     def reply_to_pair(request: Request) -> str:
-        pair.wait(30)
+        pair.wait(LONGEST_WAIT)
         return "ok"
 
     openai_server.reply(reply_to_pair)
@@ -74,7 +74,7 @@ async def test_two_runs_of_one_model_share_its_limit_and_another_model_has_its_o
 
     def hold(request: Request) -> str:
         full.release()
-        held.wait(30)
+        held.wait(LONGEST_WAIT)
         return "ok"
 
     openai_server.reply(hold)

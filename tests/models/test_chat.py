@@ -229,5 +229,5 @@ def test_importing_models_does_not_import_providers() -> None:
         "print([m for m in ('openai', 'langchain_openai', 'langchain') if m in sys.modules])"
     )
     root = Path(__file__).parents[2]
-    process = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    process = subprocess.run([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     assert process.stdout.strip() == "[]"

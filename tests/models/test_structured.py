@@ -11,7 +11,7 @@ from fake_clock import FakeClock
 from langchain_openai import ChatOpenAI
 from method_fixtures import PASSAGES
 from openai_bodies import Response, make_error
-from openai_server import OpenAIServer, Request
+from openai_server import LONGEST_WAIT, OpenAIServer, Request
 
 from quorum.core.context import Context
 from quorum.core.errors import CallError, TooLong
@@ -241,12 +241,12 @@ async def test_a_call_is_repeated_without_its_schema_if_another_call_was_refused
     def refuse_schema_when_allowed(request: Request) -> str | Response:
         if "response_format" in request.body and slow_question in request.text:
             has_slow_request.set()
-            may_refuse_slow_request.wait(10)
+            may_refuse_slow_request.wait(LONGEST_WAIT)
         return refuse_schema(request)
 
     openai_server.reply(refuse_schema_when_allowed)
     slow_call = asyncio.create_task(ask_about_claim(slow_question))
-    assert await asyncio.to_thread(has_slow_request.wait, 10)
+    assert await asyncio.to_thread(has_slow_request.wait, LONGEST_WAIT)
     assert (await ask_about_claim())["answer"] == "SUPPORTS"
     may_refuse_slow_request.set()
     assert (await slow_call)["answer"] == "SUPPORTS"

@@ -12,7 +12,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langgraph.graph import StateGraph
 from openai_bodies import Response, make_error
-from openai_server import OpenAIServer, Request
+from openai_server import LONGEST_WAIT, OpenAIServer, Request
 from typing_extensions import TypedDict
 
 import quorum.prompts.registry  # noqa: F401  the embedded reader replies to known prompts only
@@ -236,7 +236,7 @@ async def test_requests_in_flight_together_all_learn_that_strict_is_refused(open
     def refuse(request: Request) -> str | Response:
         if "strict" not in request.body["tools"][0]["function"]:
             return "1931"
-        everybody.wait(timeout=20)
+        everybody.wait(LONGEST_WAIT)
         return make_error(400, "Unknown parameter: 'tools[0].function.strict'.")
 
     openai_server.reply(refuse)

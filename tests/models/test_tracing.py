@@ -86,7 +86,7 @@ for method in METHODS.values():
     method.graph
 print(run_trees.get_cached_client() is mine, [one for one in warnings.filters if one not in before])
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
     assert run.stdout == "True []\n"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from openai_server import LONGEST_WAIT
 from wordvectors import WordVectors
 
 from quorum.core.context import Context
@@ -62,12 +63,12 @@ def test_the_making_of_one_index_delays_no_search_for_another() -> None:
 
     def make_slowly() -> tuple[str, int]:
         begun.set()
-        assert may_end.wait(60)
+        assert may_end.wait(LONGEST_WAIT)
         return FINISHED.revision, -1
 
     slow = threading.Thread(target=counted.indexes.get, args=("slow", FINISHED, make_slowly))
     slow.start()
-    assert begun.wait(60)
+    assert begun.wait(LONGEST_WAIT)
     assert counted.get(FINISHED, "quick") == 1  # would wait for ever if there were one lock for all
     may_end.set()
     slow.join()
@@ -89,7 +90,7 @@ def test_of_the_searches_that_wait_one_makes_the_index_for_all() -> None:
         for thread in threads:
             thread.start()
         for _ in threads:
-            assert asked.acquire(timeout=60)
+            assert asked.acquire(timeout=LONGEST_WAIT)
     for thread in threads:
         thread.join()
     assert counted.made_count == 1

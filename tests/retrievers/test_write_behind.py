@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from openai_server import LONGEST_WAIT
 
 from quorum.core.errors import SetupError
 from quorum.retrievers.write_behind import WriteBehind
@@ -12,7 +13,7 @@ def test_writes_run_in_order_while_the_caller_goes_on() -> None:
     writes, gate, finished_writes = WriteBehind(), threading.Event(), list[str]()
 
     def write_slowly() -> None:
-        gate.wait(10)
+        gate.wait(LONGEST_WAIT)
         finished_writes.append("first")
 
     writes.start(write_slowly)
@@ -40,7 +41,7 @@ def test_closing_waits_for_the_last_write_even_if_it_fails() -> None:
     writes, gate, ended_writes = WriteBehind(), threading.Event(), list[bool]()
 
     def fail_late() -> None:
-        gate.wait(10)
+        gate.wait(LONGEST_WAIT)
         ended_writes.append(True)
         raise SetupError("The disk is full.")
 

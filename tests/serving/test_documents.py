@@ -335,12 +335,12 @@ def test_an_upload_that_stalls_or_waits_for_its_turn_is_cancelled_at_once(api: A
     part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="%s"\r\n\r\n'
     body = part % b"a.txt" + b"Whole.\r\n" + part % b"b.txt" + b"half"
     head = f"POST /v1/collections/mine/documents HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 900\r\n"
-    with socket.create_connection((host, int(port)), timeout=10) as client:
+    with socket.create_connection((host, int(port)), timeout=50) as client:
         client.sendall(f"{head}Content-Type: multipart/form-data; boundary=x\r\n\r\n".encode() + body)
         while not (data := api.get("/v1/uploads").json()["data"]) or not data[0]["files"]:
             pass
         # The server would wait for the next bytes for a minute.
-        cancelled = httpx.post(f"{api.url}/v1/uploads/{data[0]['id']}/cancel", timeout=10).json()
+        cancelled = httpx.post(f"{api.url}/v1/uploads/{data[0]['id']}/cancel", timeout=50).json()
         assert (cancelled["state"], cancelled["files"][0]["outcome"]) == ("cancelled", "cancelled")
         assert client.recv(12) == b"HTTP/1.1 409"
 

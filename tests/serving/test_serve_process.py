@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from api_server import Api
 from openai_bodies import Response
-from openai_server import OpenAIServer
+from openai_server import LONGEST_WAIT, OpenAIServer
 from quorum_command import Quorum
 from run_client import ask_run
 
@@ -61,10 +61,11 @@ def test_an_answer_under_way_is_given_before_the_server_ends(
         openai_server.wait_for_requests(1)
         process.send_signal(signal.SIGINT)
         openai_server.release_held_replies()
-        assert completion.result(60).choices[0].message.content.startswith("1931")
+        assert completion.result(LONGEST_WAIT).choices[0].message.content.startswith("1931")
     api.close()
-    assert process.wait(30) == 0
-    assert "Traceback" not in process.stderr.read()
+    code, errors = process.wait(), process.stderr.read()
+    assert code == 0, errors
+    assert "Traceback" not in errors, errors
     [logged] = map(json.loads, process.stdout)  # the request log alone
     assert (logged["status"], logged["outcome"]) == (200, "answered")
 
@@ -75,12 +76,15 @@ def test_a_run_under_way_when_the_server_is_stopped_ends_as_interrupted(
 ) -> None:
     openai_server.reply(Response("1931", hold=True))
     assert process.stderr
-    url = process.stderr.readline().split("Quorum is at ")[1].split()[0].rstrip("/")
+    line = process.stderr.readline()
+    assert "Quorum is at " in line, line + process.stderr.read()
+    url = line.split("Quorum is at ")[1].split()[0].rstrip("/")
     run = ask_run(url, "When was the Lumen Tower finished?", "concat")
     openai_server.wait_for_requests(1)
     process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
-    assert "Traceback" not in process.stderr.read()
+    code, errors = process.wait(), process.stderr.read()
+    assert code == 0, errors
+    assert "Traceback" not in errors, errors
     *_, error, last = RunFile(store / "runs" / f"{run}.jsonl").read_events()
     assert (error["code"], error["method"], last["type"]) == ("interrupted", "concat", "run_finished")
 

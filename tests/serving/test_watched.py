@@ -57,7 +57,7 @@ def write_cascade(folder: Path) -> str:
 
 def wait_until(holds: Callable[[], bool]) -> None:
     """Until what comes after a reply has happened."""
-    for _ in range(2000):
+    for _ in range(60_000):
         if holds():
             return
         threading.Event().wait(0.005)
