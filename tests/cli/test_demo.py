@@ -23,7 +23,18 @@ def test_version_is_printed(quorum: Quorum) -> None:
     assert quorum("--version") == (0, f"quorum {version('quorum-rag')}\n", "")
 
 
+@pytest.fixture
+def small_sample(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample's documents, with a sixth of its questions. `make test-offline` runs the demo with all of them."""
+    folder = tmp_path_factory.mktemp("package") / "data" / "sample"
+    shutil.copytree(sample.find_sample_folder() / "corpus", folder / "corpus")
+    questions = (sample.find_sample_folder() / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / "questions.jsonl").write_text("".join(questions[::6]), encoding="utf-8")
+    monkeypatch.setattr(sample, "PACKAGE_FOLDER", folder.parents[1])
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("small_sample")
 def test_the_demo_answers_and_compares_in_the_folder_that_is_given(
     quorum: Quorum, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, copy_sample_vectors: Callable[[Path], None]
 ) -> None:
