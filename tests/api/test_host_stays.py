@@ -10,13 +10,16 @@ import pytest
 
 from quorum.core.telemetry import TELEMETRY_SWITCHES
 
-# Imports the libraries, looks at the program, then imports every module of Quorum and looks again after each.
+# Imports the libraries, sets a client of its own for traces, and looks at the program. Then it imports every module of
+# Quorum and looks again after each, and once more when the graphs of all methods are made.
 PROGRAM = """
 import asyncio, importlib, json, locale, logging, os, pkgutil, random, signal, sys, threading, warnings
 
 import chromadb, httpx, langchain, langchain_openai, langgraph.graph, langsmith, onnxruntime, openai, rich, typer
 import uvicorn
 from langsmith.run_trees import get_cached_client
+
+langsmith.configure(client=langsmith.Client(api_url="http://127.0.0.1:9", api_key="x"))
 
 def describe_logger(name):
     logger = logging.getLogger(name)
@@ -52,6 +55,10 @@ for name in names:
     after = look()
     changes += [[name, part, before[part], after[part]] for part in before if before[part] != after[part]]
     before = after
+from quorum.graphs import METHODS
+graphs = [method.graph for method in METHODS.values()]
+after = look()
+changes += [["graphs", part, before[part], after[part]] for part in before if before[part] != after[part]]
 print(json.dumps([len(names), changes]))
 """
 
