@@ -12,6 +12,7 @@ Source: Angelopoulos, Duchi and Zrnic 2023, PPI++ (arXiv:2311.01453), section 4 
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,6 +104,7 @@ def compute_t_probability(t: float, degrees: int) -> float:
     return min(1.0, max(0.0, 0.5 + scale * area))
 
 
+@lru_cache(maxsize=256)
 def compute_t_quantile(probability: float, degrees: int) -> float:
     """The t with P(T <= t) = probability.
 

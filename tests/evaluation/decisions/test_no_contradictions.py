@@ -39,13 +39,15 @@ def find_recommendations(folder: Path, matrix: Matrix) -> tuple[dict[str, str], 
     return recommended, behind
 
 
-def check(folder: Path, matrix: Matrix) -> None:
+def check(folder: Path, matrix: Matrix) -> tuple[dict[str, str], set[str]]:
+    """What `find_recommendations` returns, once no command contradicts another."""
     recommended, behind = find_recommendations(folder, matrix)
     assert {command: name for command, name in recommended.items() if name in behind} == {}
     # Commands that see the same rows recommend the same method.
     assert recommended["compare"] == recommended["compose, a single method"]
     for mode in RACE_MODES:
         assert recommended[f"race {mode}"] == recommended[f"compose after race {mode}"]
+    return recommended, behind
 
 
 QUICK_NAME = "10 equal methods, 200 questions of 50 documents"
@@ -58,10 +60,9 @@ def test_commands_do_not_contradict_each_other_on_scripted_answers(tmp_path: Pat
 def test_commands_do_not_contradict_each_other_where_one_method_wins(tmp_path: Path) -> None:
     shares = {"cot": 0.8, "concat": 0.4, "filco": 0.35}
     matrix = script_matrix(shares, {"cot": 900.0, "concat": 500.0, "filco": 400.0}, 100, seed=5)
-    recommended, behind = find_recommendations(tmp_path / "found", matrix)
+    recommended, behind = check(tmp_path, matrix)
     assert set(recommended.values()) == {"cot"}
     assert behind == {"concat", "filco"}
-    check(tmp_path / "checked", matrix)
 
 
 @pytest.mark.long
@@ -97,8 +98,9 @@ def test_a_dropped_method_is_dropped_and_never_called_worse(tmp_path: Path) -> N
 
 
 def test_calibrate_and_gate_say_so_where_they_name_a_method_that_is_not_among_the_best(tmp_path: Path) -> None:
-    results = read_results(write_matrix(tmp_path / "out", read_recorded_matrix("squad_open")))
-    decision = decide_matrix(tmp_path / "out", read_recorded_matrix("squad_open"))
+    matrix = read_recorded_matrix("squad_open")
+    results = read_results(write_matrix(tmp_path / "out", matrix))
+    decision = decide_matrix(tmp_path / "out", matrix)
     choice = decision.recommendation.choice
     assert choice is not None
     calibrated_methods = [item for item in calibrate_methods(results, 0.7, 0.05) if item.threshold is not None]
