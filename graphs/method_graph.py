@@ -6,8 +6,9 @@ and `batch` run the asynchronous side, on an event loop of Quorum's own. Only pu
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing
+from functools import wraps
 from typing import Any, Self
 
 from langchain_core.runnables import RunnableConfig
@@ -23,10 +24,10 @@ from quorum.core.sync import iterate_sync, run_sync
 from quorum.graphs.drawing import close_repeated_subgraphs
 from quorum.graphs.savers import wrap_saver, wrap_savers
 from quorum.graphs.visible_messages import VisibleMessages
+from quorum.nodes import routes
 from quorum.nodes.abstain import abstain, check_calibration, read_calibration
 from quorum.nodes.begin import trace_run
 from quorum.nodes.find_evidence import find_evidence
-from quorum.nodes.routes import abstain_if_calibrated, shorten_if_wordy
 from quorum.nodes.shorten import shorten
 
 
@@ -39,6 +40,16 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
         MethodGraph(State, input_schema=Question, output_schema=Result, context_schema=Context).add_node(begin)...
     """
 
+    def add_conditional_edges(self, source: str, path: Any, path_map: Any = None) -> Self:
+        """Add edges as StateGraph does, but call Quorum's own routers on the event loop.
+
+        They only read the state. LangGraph calls a plain function in a thread, which costs more than such a router;
+        this stays so for a function of your own, which may wait for something.
+        """
+        is_own_router = getattr(path, "__module__", None) == routes.__name__
+        super().add_conditional_edges(source, make_asynchronous(path) if is_own_router else path, path_map)
+        return self
+
     def shorten_after(self, *nodes: str, then: str = "find_evidence", name: str = "shorten") -> Self:
         """Add the node `shorten`, which asks the model for the short answer when these nodes got only a wordy one.
 
@@ -47,14 +58,14 @@ class MethodGraph(StateGraph[StateT, ContextT, InputT, OutputT]):
         graph: Any = self  # the type checker knows no node for a state that may be of any type
         graph.add_node(name, shorten).add_edge(name, then)
         for node in nodes:
-            graph.add_conditional_edges(node, shorten_if_wordy, {"wordy": name, "not wordy": then})
+            graph.add_conditional_edges(node, routes.shorten_if_wordy, {"wordy": name, "not wordy": then})
         return self
 
     def end_with_evidence(self) -> Self:
         """Add the last two nodes of a method: `find_evidence` and, for a calibration, `abstain`."""
         graph: Any = self
         graph.add_node(find_evidence).add_node(abstain).add_edge("abstain", "__end__").add_conditional_edges(
-            "find_evidence", abstain_if_calibrated, {"calibration set": "abstain", "no calibration": "__end__"}
+            "find_evidence", routes.abstain_if_calibrated, {"calibration set": "abstain", "no calibration": "__end__"}
         )
         return self
 
@@ -148,6 +159,16 @@ class CompiledMethodGraph(CompiledStateGraph[StateT, ContextT, InputT, OutputT])
             )
         calibration = await asyncio.to_thread(read_calibration, file)
         await asyncio.to_thread(check_calibration, calibration, self.get_name(), run_context)
+
+
+def make_asynchronous(router: Callable[..., Any]) -> Callable[..., Any]:
+    """The router as a coroutine function."""
+
+    @wraps(router)
+    async def route(*args: Any, **settings: Any) -> Any:
+        return router(*args, **settings)
+
+    return route
 
 
 def find_context(context: Any) -> Context:

@@ -25,6 +25,7 @@ from quorum.graphs.method_graph import MethodGraph
 from quorum.graphs.parts.retrieve import retrieve
 from quorum.models import chat_model
 from quorum.models.scripted import ScriptedModel
+from quorum.nodes import routes
 from quorum.nodes.answer import concat_answer
 from quorum.nodes.begin import begin
 
@@ -279,3 +280,28 @@ def interrupt(_: Request) -> Response:
     """Press Ctrl-C while the model is answering; its reply never arrives."""
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
     return Response("1931", hold=True)
+
+
+async def test_routers_of_quorum_run_on_the_event_loop_and_other_ones_in_a_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads: dict[str, threading.Thread] = {}
+
+    def get_context(runtime: Any) -> Context:
+        threads["router of Quorum"] = threading.current_thread()
+        return Context()
+
+    def route(state: State) -> str:
+        threads["other router"] = threading.current_thread()
+        return "__end__"
+
+    async def wait(state: State) -> None:
+        threads["node"] = threading.current_thread()
+
+    monkeypatch.setattr(routes, "get_context", get_context)
+    graph: Any = MethodGraph(State, context_schema=Context).add_node("first", wait).add_node("second", wait)
+    graph.add_edge("__start__", "first").add_conditional_edges("second", route)
+    graph.add_conditional_edges("first", routes.filter_if_chosen, {"filter set": "__end__", "no filter": "second"})
+    await graph.compile().ainvoke({}, context=Context())
+    assert threads["router of Quorum"] is threads["node"] is threading.current_thread()
+    assert threads["other router"] is not threads["node"]
