@@ -1,8 +1,8 @@
 """Runs a coroutine for a command, so that Ctrl-C ends it cleanly at whatever moment it comes.
 
 asyncio's own handler of Ctrl-C cancels the task at once, between any two instructions of the event loop. If the loop is
-just then about to set the result of what the task waits for, it finds it cancelled and logs a traceback; elsewhere the
-cancellation is lost, and the command goes on. Here the loop cancels the task itself, between two of its steps.
+just then about to set the result of what the task waits for, it finds it cancelled and logs a traceback. Here the loop
+cancels the task itself, between two of its steps.
 """
 
 import asyncio
