@@ -4,6 +4,8 @@ decides.
 A router returns a reason in a few words, such as "unknown". The graph file maps each reason to a node, or to "__end__",
 and the drawing shows it on the edge. A router of a fan-out returns a list of `Send`, which name their node themselves;
 the graph file gives this edge a reason, too. Several reasons in a list run their nodes in parallel.
+
+Routers run on the event loop (`MethodGraph.add_conditional_edges`), so they wait for nothing and read no file.
 """
 
 from collections.abc import Callable, Hashable, Sequence
