@@ -51,6 +51,15 @@ def type_and_send(page: Page, question: str) -> None:
     page.press("Enter", key_code=ENTER)
 
 
+def wait_for_quiet_reads(page: Page) -> None:
+    """Let the page read its conversations again, unasked, as it does when its tab is shown, and wait until it has."""
+    page.run("performance.clearResourceTimings(); document.dispatchEvent(new Event('visibilitychange'))")
+    page.wait_until(
+        "performance.getEntriesByType('resource').some((one) => one.name.includes('/v1/runs') && one.responseEnd)"
+    )
+    page.run("new Promise((done) => setTimeout(done, 50))")  # what the page does with the reply
+
+
 def count(page: Page, selector: str) -> int:
     value: int = page.run(f"document.querySelectorAll({json.dumps(selector)}).length")
     return value
@@ -100,6 +109,8 @@ def test_a_cascade_is_written_in_the_picker_and_asked(page: Page, asked_page: Se
         page.press("Enter", key_code=ENTER, text="\r")
         if shown:
             page.wait_until(f"document.body.innerText.includes({json.dumps(shown)})")
+            wait_for_quiet_reads(page)
+            assert shown in page.run("document.querySelector('dialog .notice').innerText")  # not behind the dialog
     page.wait_until("[...document.querySelectorAll('.method input:checked')].length === 1")
     assert "concat>base" in page.run("document.querySelector('.method').innerText")
     page.press("Escape", key_code=ESCAPE)
@@ -151,6 +162,32 @@ def test_an_error_is_told_once_and_retried_and_a_run_stops(page: Page, asked_pag
     page.wait_until("document.querySelector('.running .phase')?.innerText.includes('reading')")
     page.run("document.querySelector('.running .link').click()")
     page.wait_until("document.querySelectorAll('.failure').length === 1")
+
+
+def test_a_refusal_is_told_until_the_next_action(page: Page, asked_page: ServedPage) -> None:
+    page.visit(asked_page.url, READY)
+    page.run("document.querySelectorAll('.segments input')[0].click()")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    run = page.run("location.pathname").split("/")[-1]
+    item = f"[...document.querySelectorAll('.conversations .item')].find((one) => one.innerHTML.includes('/c/{run}'))"
+    page.wait_until(f"!!{item}")
+    assert httpx.delete(f"{asked_page.url}v1/runs/{run}", timeout=60).status_code == 200
+    page.run(f"{item}.querySelector('.more').click()")
+    page.wait_until(f"!!{item}.querySelector('.actions .link')")
+    page.run(f"{item}.querySelector('.actions .link').click()")
+    page.wait_until("document.activeElement.getAttribute('aria-label') === 'Title'")
+    page.send("Input.insertText", text="Trains")
+    page.press("Enter", key_code=ENTER)
+    page.wait_until("!!document.querySelector('.notice')")
+    page.wait_until(f"!{item}")  # the list was read again, after the refusal
+    assert run in page.run("document.querySelector('.notice').innerText")
+    page.run("document.querySelector('.new').click()")
+    page.wait_until("!!document.querySelector('.hero h1')")
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.footer').length === 1")
+    assert count(page, ".notice") == 0
+    page.errors.clear()  # the browser reports the refused name's status 404
 
 
 def test_differences_prompts_sets_and_settings(page: Page, asked_page: ServedPage) -> None:

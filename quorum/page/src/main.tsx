@@ -9,7 +9,7 @@ import { UploadStrip } from "./components/upload_progress";
 import { listenToKeys } from "./keyboard";
 import { readLink } from "./link";
 import { followLinks, route } from "./router";
-import { isDrawerOpen, source, start, turns } from "./state";
+import { isDrawerOpen, openDialog, source, start, turns } from "./state";
 import { startUploads } from "./uploads";
 import { Ask } from "./views/ask";
 import { Conversations } from "./views/conversations";
@@ -51,7 +51,7 @@ function App() {
         <button class="burger" aria-label="Conversations" aria-expanded={isDrawerOpen.value} onClick={() => (isDrawerOpen.value = !isDrawerOpen.value)}>
           ☰
         </button>
-        <Notice />
+        {!openDialog.value && <Notice />}
         <UploadStrip />
         <View />
       </main>

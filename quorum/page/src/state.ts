@@ -71,6 +71,8 @@ export const openDialog = signal<"" | DialogName>("");
 export const announcement = signal("");
 /** What went wrong outside a run, in one sentence. */
 export const notice = signal("");
+/** What the page could not read by itself, which the notice tells; "": the notice is about what the visitor did. */
+let unread = "";
 export const isConnectionLost = signal(false);
 
 export const collection = computed(() => {
@@ -92,20 +94,48 @@ export function choose(change: Partial<Choice>): void {
   choice.value = { ...choice.value, ...change };
 }
 
-/** Run an action of the visitor; what the server refuses is told in its own sentence. */
+/** Tell one sentence, in place of the one before. about: what the page could not read by itself, if that is it. */
+export function tell(sentence: string, about = ""): void {
+  unread = about;
+  notice.value = sentence;
+}
+
+const sentenceOf = (error: unknown): string => (error instanceof ApiError ? error.message : String(error));
+
+/** Run an action of the visitor; what the server refuses is told in its own sentence, until the next action or until the visitor closes it. */
 export async function attempt<T>(action: () => Promise<T>): Promise<T | undefined> {
+  tell("");
+  try {
+    return await action();
+  } catch (error) {
+    tell(sentenceOf(error));
+    return undefined;
+  }
+}
+
+/** Run an action of the visitor on each item, whether or not an earlier one was refused; the first refusal is told. */
+export async function attemptEach<T>(items: Iterable<T>, action: (item: T) => Promise<unknown>): Promise<void> {
+  await attempt(async () => {
+    const refusals: unknown[] = [];
+    for (const item of items) await action(item).catch((error: unknown) => refusals.push(error));
+    if (refusals.length) throw refusals[0];
+  });
+}
+
+/** Read what the page needs, unasked. A failure is told until the same thing is read; what is told of anything else stays. */
+export async function attemptRead<T>(what: string, action: () => Promise<T>): Promise<T | undefined> {
   try {
     const value = await action();
-    notice.value = "";
+    if (unread === what) tell("");
     return value;
   } catch (error) {
-    notice.value = error instanceof ApiError ? error.message : String(error);
+    tell(sentenceOf(error), what);
     return undefined;
   }
 }
 
 export async function refreshCollections(): Promise<void> {
-  await attempt(async () => {
+  await attemptRead("collections", async () => {
     const { data, may_make } = await api.listCollections();
     batch(() => {
       collections.value = data;
@@ -115,7 +145,7 @@ export async function refreshCollections(): Promise<void> {
 }
 
 export async function refreshConversations(more = false): Promise<void> {
-  await attempt(async () => {
+  await attemptRead("conversations", async () => {
     const before = more ? (conversations.value.at(-1)?.id ?? "") : "";
     const found = await api.listConversations(conversationQuery.value, before);
     conversations.value = more ? [...conversations.value, ...found.data] : found.data;
@@ -130,7 +160,7 @@ export async function start(): Promise<void> {
   effect(() => {
     const name = content.value && collection.peek()?.id;
     if (!name) return;
-    void attempt(async () => (efforts.value = await api.listEfforts(name)));
+    void attemptRead("efforts", async () => (efforts.value = await api.listEfforts(name)));
     questions.value = [];
     const found = api.listQuestions(name).catch(() => []); // the page goes without them
     void found.then((list) => collection.peek()?.id === name && (questions.value = list));
@@ -139,9 +169,9 @@ export async function start(): Promise<void> {
   await Promise.all([
     refreshCollections(),
     refreshConversations(),
-    attempt(async () => (methods.value = await api.listMethods())),
-    attempt(async () => (models.value = (await api.listModels()).data)),
-    attempt(async () => (mayLabel.value = (await api.listLabels()).length > 0)),
+    attemptRead("methods", async () => (methods.value = await api.listMethods())),
+    attemptRead("models", async () => (models.value = (await api.listModels()).data)),
+    attemptRead("labels", async () => (mayLabel.value = (await api.listLabels()).length > 0)),
   ]);
 }
 
@@ -179,9 +209,10 @@ async function showConversation(key: string): Promise<void> {
   following = new AbortController();
   source.value = null;
   turns.value = [];
+  if (unread === "conversation") tell("");
   if (key === "new") return;
   isLoading.value = true;
-  const runs = await attempt(() => api.readConversation(key));
+  const runs = await attemptRead("conversation", () => api.readConversation(key));
   if (shownKey !== key) return;
   isLoading.value = false;
   turns.value = (runs ?? []).map((run) => signal(run.state === "running" ? empty(run) : describe(run)));
@@ -191,7 +222,7 @@ async function showConversation(key: string): Promise<void> {
 /** Read the events of a run until it ends. */
 export async function follow(turn: Signal<RunView>): Promise<void> {
   const { signal: aborted } = following;
-  await attempt(async () => {
+  await attemptRead(`run ${turn.value.id}`, async () => {
     for await (const event of readEvents(turn.value.id, turn.value.lastEvent, aborted, (isLost) => (isConnectionLost.value = isLost))) {
       turn.value = apply(turn.value, event);
       announce(turn.value, event.type);
@@ -245,7 +276,7 @@ export async function stop(turn: Signal<RunView>): Promise<void> {
 /** Ask methods again. reader "offline": by the reader that needs no model server. */
 export async function retry(turn: Signal<RunView>, names: string[], reader?: "offline"): Promise<void> {
   const wasRunning = turn.value.state === "running";
-  for (const name of names) await attempt(() => api.retry(turn.value.id, name, reader));
+  await attemptEach(names, (name) => api.retry(turn.value.id, name, reader));
   otherTabs.postMessage(turn.value.id);
   if (!wasRunning) void follow(turn);
 }
@@ -254,7 +285,7 @@ export async function retry(turn: Signal<RunView>, names: string[], reader?: "of
 export async function loadDetails(turn: Signal<RunView>): Promise<void> {
   const run = turn.value;
   if (run.state === "running" || Object.values(run.answers).some((one) => Object.keys(one.nodes).length)) return;
-  await attempt(async () => {
+  await attemptRead(`run ${run.id}`, async () => {
     let replayed: RunView = { ...empty({ ...run, asked_at: run.askedAt }) };
     for await (const event of readEvents(run.id, 0, following.signal)) replayed = apply(replayed, event);
     turn.value = replayed;

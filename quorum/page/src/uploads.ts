@@ -3,7 +3,7 @@
 import { computed, effect, signal, type Signal } from "@preact/signals";
 import { ApiError, followEvents, send } from "./api";
 import { applyEvent, formatBytes, isOver, shareOf, summarize, type FileView, type UploadEvent, type UploadView } from "./upload_view";
-import { announcement, attempt, choose, collections, isConnectionLost, mayMakeCollections, notice, refreshCollections } from "./state";
+import { announcement, attempt, attemptEach, attemptRead, choose, collections, isConnectionLost, mayMakeCollections, refreshCollections, tell } from "./state";
 
 export interface Dropped {
   file: File;
@@ -85,7 +85,7 @@ export async function removeDocument(collection: string, document: string): Prom
 
 /** Forget that files of these uploads could not be read. */
 export async function forgetUploads(ids: string[]): Promise<void> {
-  for (const id of new Set(ids)) await attempt(() => send("DELETE", `/v1/uploads/${one(id)}`));
+  await attemptEach(new Set(ids), (id) => send("DELETE", `/v1/uploads/${one(id)}`));
   changed();
 }
 
@@ -126,7 +126,7 @@ export async function startUploads(): Promise<void> {
   await new Promise<void>((isKnown) => effect(() => void (collections.value && isKnown())));
   // Only who may add files may see uploads.
   if (!mayMakeCollections.value && !collections.value?.some((one) => one.may_change)) return;
-  const kept = await attempt(() => listUploads());
+  const kept = await attemptRead("uploads", () => listUploads());
   const own = uploads.value.map((upload) => upload.value); // files may have been dropped meanwhile
   const isOwn = (upload: KeptUpload) => own.some(({ id, collection }) => id === upload.id || (!id && collection === upload.collection));
   for (const upload of kept ?? []) if (["waiting", "indexing"].includes(upload.state) && !isOwn(upload)) show(upload);
@@ -276,7 +276,7 @@ async function follow(upload: Signal<UploadView>): Promise<void> {
       else timer ??= setTimeout(draw, SECONDS_BETWEEN_VIEWS * 1000); // also the last event of a burst is shown
     }
   } catch (error) {
-    notice.value = error instanceof ApiError ? error.message : String(error);
+    tell(error instanceof ApiError ? error.message : String(error));
     dismiss(upload);
   }
   changed();

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { readChosen, readDrop, type Chosen } from "../dropped";
 import { navigate, route } from "../router";
-import { collection, collections, mayMakeCollections, notice, openDialog } from "../state";
+import { collection, collections, mayMakeCollections, openDialog, tell } from "../state";
 import { formatBytes, nameCount } from "../upload_view";
 import { add, liveUploads } from "../uploads";
 import { Dialog } from "./dialog";
@@ -16,7 +16,7 @@ const openTargets = () => (collections.value ?? []).filter((one) => one.may_chan
 /** Ask where files go; without files, ask for them, too. */
 export function openAdding(files: Chosen | null = null): void {
   if (!mayMakeCollections.value && !openTargets().length) {
-    notice.value = "This server takes no documents: its collection is not to be changed, or you are not its owner.";
+    tell("This server takes no documents: its collection is not to be changed, or you are not its owner.");
     return;
   }
   chosen.value = files;
@@ -31,13 +31,13 @@ function findShown(): string {
 
 function take(files: Chosen): void {
   const shown = findShown();
-  if (!files.items.length) notice.value = files.hidden ? "Only hidden files were dropped; they are left out." : "No file was dropped; a folder may be empty.";
+  if (!files.items.length) tell(files.hidden ? "Only hidden files were dropped; they are left out." : "No file was dropped; a folder may be empty.");
   else if (shown) begin(shown, files);
   else openAdding(files);
 }
 
 function begin(name: string, files: Chosen): void {
-  notice.value = files.hidden ? `${nameCount(files.hidden, "hidden file")} left out.` : "";
+  tell(files.hidden ? `${nameCount(files.hidden, "hidden file")} left out.` : "");
   add(name, files.items);
   navigate(`/documents/${encodeURIComponent(name)}`);
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { openDialog, type DialogName } from "../state";
+import { Notice } from "./notices";
 
 /** A dialog that takes the focus, keeps it, and gives it back when it closes (Esc, or a click beside it). */
 export function Dialog({ name, title, children }: { name: DialogName; title: string; children: ComponentChildren }) {
@@ -21,6 +22,7 @@ export function Dialog({ name, title, children }: { name: DialogName; title: str
           ×
         </button>
       </header>
+      <Notice />
       {children}
     </dialog>
   );

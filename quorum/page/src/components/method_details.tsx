@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { api } from "../api";
 import type { MethodView, RunView } from "../fold";
 import { nameOf } from "../names";
-import { attempt, loadDetails, titleOf } from "../state";
+import { attemptRead, loadDetails, titleOf } from "../state";
 import { Calls } from "./calls";
 
 /** One method of a run: its graph, coloured by what its nodes do, its votes and its candidates. */
@@ -55,7 +55,7 @@ function Graph({ answer }: { answer: MethodView }) {
   const [isDrawn, setDrawn] = useState(false);
   const name = nameOf(answer.method);
   useEffect(() => {
-    void attempt(async () => {
+    void attemptRead(`drawing of ${name}`, async () => {
       const drawing = new DOMParser().parseFromString(await api.drawMethod(name), "image/svg+xml").documentElement;
       if (drawing.localName !== "svg") return;
       place.current?.replaceChildren(document.importNode(drawing, true));

@@ -3,7 +3,7 @@ import { openAdding } from "../components/adding";
 import { Dialog } from "../components/dialog";
 import { api, type RunHead } from "../api";
 import { navigate } from "../router";
-import { attempt, choose, collections, methods, openDialog } from "../state";
+import { attemptRead, choose, collections, methods, openDialog } from "../state";
 
 interface Hit {
   kind: string;
@@ -18,7 +18,7 @@ export function Finder() {
   const [found, setFound] = useState<RunHead[]>([]);
   useEffect(() => {
     if (!isOpen) return;
-    void attempt(async () => setFound((await api.listConversations(words)).data.slice(0, 8)));
+    void attemptRead("found conversations", async () => setFound((await api.listConversations(words)).data.slice(0, 8)));
   }, [isOpen, words]);
   const has = (text: string) => text.toLowerCase().includes(words.toLowerCase());
   const hits: Hit[] = [

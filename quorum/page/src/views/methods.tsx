@@ -70,7 +70,7 @@ export function Methods() {
           ))}
         </fieldset>
       ))}
-      {!shown.length && <p class="soft">No method has these words.</p>}
+      {!shown.length && <p class="soft">{words ? "No method has these words." : "The methods are not read yet."}</p>}
     </Dialog>
   );
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { api, type Schema, type Setting } from "../api";
 import { Dialog } from "../components/dialog";
-import { attempt, choice, choose, models, openDialog, settings } from "../state";
+import { attemptRead, choice, choose, models, openDialog, settings } from "../state";
 
 type Value = string | number | boolean;
 
@@ -10,7 +10,7 @@ export function Settings() {
   const isOpen = openDialog.value === "settings";
   const [words, setWords] = useState("");
   useEffect(() => {
-    if (isOpen && !settings.value.length) void attempt(async () => (settings.value = await api.listSettings()));
+    if (isOpen && !settings.value.length) void attemptRead("settings", async () => (settings.value = await api.listSettings()));
   }, [isOpen]);
   const chosen = choice.value.settings;
   const set = (name: string, value: Value | undefined) => {
