@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 PathRemark = tuple[str, str]  # a path, and what the user should know about it
+LOCK_PREFIX = "~$"  # of the files beside documents that are open in Word, Excel or PowerPoint
 LARGEST_GITIGNORE = 1_000_000  # bytes; a larger .gitignore is not read
 
 
@@ -70,7 +71,8 @@ def choose_files(
 ) -> FoundFiles:
     """Find the files to index: all given files, and those files below the given folders that `choice` allows.
 
-    Below a folder, hidden files and folders are left out, and so is excluded_folder, the store's folder.
+    Below a folder, hidden files and folders are left out, and so are the files by which Word, Excel and PowerPoint mark
+    that a document is open ("~$report.docx"), and excluded_folder, the store's folder.
     """
     found_files = FoundFiles()
     files: dict[Path, None] = {}
@@ -83,6 +85,8 @@ def choose_files(
             else:
                 files.setdefault(resolve_path(path))
     found_files.files = list(files)
+    if choice and choice.include and not files:
+        found_files.notes.append((f"--include {' '.join(choice.include)}", "no file matches"))
     return found_files
 
 
@@ -147,7 +151,7 @@ class FolderWalk:
             return
         for entry in entries:
             path, is_folder = Path(entry.path), is_dir(entry)
-            if entry.name.startswith(".") or not self.is_chosen(path, is_folder):
+            if entry.name.startswith((".", LOCK_PREFIX)) or not self.is_chosen(path, is_folder):
                 continue
             if entry.is_symlink() and path.exists() and not self.is_followed(path, is_folder):
                 continue
@@ -217,10 +221,13 @@ def is_dir(entry: "os.DirEntry[str]") -> bool:
 
 
 def parse_patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
-    """The patterns of an option. Raises `SetupError` for an invalid pattern."""
+    """The patterns of an option. Raises `SetupError` for one that is invalid, or that matches nothing, such as ""."""
     from pathspec import GitIgnoreSpec
 
     try:
+        for line in lines:
+            if all(pattern.include is None for pattern in GitIgnoreSpec.from_lines([line]).patterns):
+                raise SetupError(f"The pattern {line!r} of {option} matches no name; write it as in a .gitignore: '*.md'.")
         return GitIgnoreSpec.from_lines(lines)
     except ValueError as error:
         raise SetupError(f"A pattern of {option} cannot be read ({error}); write it as in a .gitignore.") from None

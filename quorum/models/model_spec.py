@@ -63,9 +63,8 @@ def split_spec(text: str, setting: str) -> tuple[str, str]:
     provider, colon, name = (part.strip() for part in spec.partition(":"))
     if not colon or not provider or not name:
         suggestion = f"openai:{name or provider or 'NAME'}"
-        raise SetupError(
-            f"{setting}={text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}."
-        )
+        model = "The model for embeddings" if setting == "embeddings" else "The model"
+        raise SetupError(f"{model} {text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}.")
     return provider.replace("-", "_").lower(), name
 
 

@@ -86,6 +86,21 @@ def test_pipes_and_broken_links_are_reported(root: Path) -> None:
     }
 
 
-def test_an_invalid_pattern_is_an_error(root: Path) -> None:
-    with pytest.raises(SetupError, match="A pattern of --include cannot be read"):
-        choose_files([root], choice=FileChoice(include=("!",)))
+def test_files_that_mark_an_open_document_are_left_out(root: Path) -> None:
+    (root / "~$b.docx").write_bytes(b"\x04user")
+    assert "~$b.docx" not in list_names(choose_files([root]), root)
+    assert choose_files([root]).skipped == []
+
+
+def test_patterns_that_choose_nothing_are_told(root: Path) -> None:
+    chosen_files = choose_files([root], choice=FileChoice(include=("*.mdd", "*.tex")))
+    assert (chosen_files.files, chosen_files.notes) == ([], [("--include *.mdd *.tex", "no file matches")])
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence"),
+    [("!", "A pattern of --include cannot be read"), ("", "'' of --include matches no name"), ("[", "matches no name")],
+)
+def test_an_invalid_pattern_is_an_error(pattern: str, sentence: str, root: Path) -> None:
+    with pytest.raises(SetupError, match=sentence):
+        choose_files([root], choice=FileChoice(include=("*.md", pattern)))

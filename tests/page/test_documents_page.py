@@ -70,6 +70,7 @@ def handbook(tmp_path: Path) -> Path:
     (folder / "hr").mkdir(parents=True)
     (folder / ".git").mkdir()
     (folder / ".git" / "config").write_text("hidden")
+    (folder / "~$report.docx").write_bytes(b"\x04user")  # Word's mark of an open document
     (folder / "hr" / HOSTILE_NAME).write_text("The travel desk of Vell books all train tickets.")
     (folder / "leave.md").write_text("# Leave\n\nLeave is asked for in writing.")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing")
@@ -114,7 +115,7 @@ def test_a_folder_dropped_on_the_start_page_is_asked(page: Page, served: ServedP
     drop(page, handbook)
     page.wait_until("document.activeElement?.value === 'handbook'")
     assert "3 files" in page.run("document.querySelector('.adding').innerText")
-    assert "1 hidden file left out" in page.run("document.querySelector('.adding').innerText")
+    assert "2 hidden files left out" in page.run("document.querySelector('.adding').innerText")
     page.press("Enter", key_code=ENTER, text="\r")
     page.wait_until(f"{STATE} === 'finished' && document.querySelectorAll('.cards tbody tr').length === 2")
     assert page.run("location.pathname") == "/documents/handbook"

@@ -39,7 +39,7 @@ export function readChosen(list: FileList): Chosen {
 }
 
 function sort(all: Dropped[]): Chosen {
-  const items = all.filter(({ path }) => !path.split("/").slice(1).some((part) => part.startsWith(".")));
+  const items = all.filter(({ path }) => !path.split("/").slice(1).some((part) => part.startsWith(".") || part.startsWith("~$")));
   const tops = new Set(items.map(({ path }) => (path.includes("/") ? (path.split("/")[0] ?? "") : "")));
   return { items, hidden: all.length - items.length, folder: tops.size === 1 ? ([...tops][0] ?? "") : "" };
 }
