@@ -190,6 +190,30 @@ def test_a_refusal_is_told_until_the_next_action(page: Page, asked_page: ServedP
     page.errors.clear()  # the browser reports the refused name's status 404
 
 
+def test_a_slow_search_does_not_replace_a_later_one(page: Page, asked_page: ServedPage) -> None:
+    page.visit(asked_page.url, READY)
+    type_and_send(page, "Who books train tickets?")
+    page.wait_until("document.querySelectorAll('.conversations .item').length > 0")
+    page.run(
+        "void (window.heldReply = new Promise((done) => { window.release = done; }), window.fetchNow = window.fetch,"
+        "window.fetch = async (url, ...rest) => {"
+        " const reply = await fetchNow(url, ...rest);"
+        " if (!String(url).includes('zebra')) return reply;"
+        " await window.heldReply; setTimeout(() => { window.isTaken = true; }, 50); return reply; })"
+    )
+    for words in ("zebra", ""):
+        page.run(
+            f"void ((field) => {{ field.value = {json.dumps(words)};"
+            "field.dispatchEvent(new Event('input', {bubbles: true})); })"
+            "(document.querySelector('.conversations input[type=search]'))"
+        )
+    page.wait_until("document.querySelectorAll('.conversations .item').length > 0")
+    wait_for_quiet_reads(page)
+    page.run("void window.release()")
+    page.wait_until("!!window.isTaken")
+    assert count(page, ".conversations .item") > 0
+
+
 def test_differences_prompts_sets_and_settings(page: Page, asked_page: ServedPage) -> None:
     def reply(request: Request) -> str:
         return "the travel desk" if "The travel desk of Vell" in request.text else "Mira Oduya"

@@ -122,35 +122,49 @@ export async function attemptEach<T>(items: Iterable<T>, action: (item: T) => Pr
   });
 }
 
-/** Read what the page needs, unasked. A failure is told until the same thing is read; what is told of anything else stays. */
-export async function attemptRead<T>(what: string, action: () => Promise<T>): Promise<T | undefined> {
+let lastRead = 0;
+/** The number of the latest read that was taken, by what was read. */
+const takenReads = new Map<string, number>();
+
+/**
+ * Read what the page needs, unasked, and take it, unless a later read of the same was taken already: replies may overtake each other.
+ * A failure is told until the same is read; what is told of anything else stays.
+ */
+export async function attemptRead<T>(what: string, read: () => Promise<T>, take?: (value: T) => void): Promise<T | undefined> {
+  const number = ++lastRead;
+  const isOvertaken = () => number < (takenReads.get(what) ?? 0);
   try {
-    const value = await action();
+    const value = await read();
+    if (isOvertaken()) return value;
+    takenReads.set(what, number);
+    take?.(value);
     if (unread === what) tell("");
     return value;
   } catch (error) {
-    tell(sentenceOf(error), what);
+    if (!isOvertaken()) tell(sentenceOf(error), what);
     return undefined;
   }
 }
 
 export async function refreshCollections(): Promise<void> {
-  await attemptRead("collections", async () => {
-    const { data, may_make } = await api.listCollections();
+  await attemptRead("collections", api.listCollections, ({ data, may_make }) =>
     batch(() => {
       collections.value = data;
       mayMakeCollections.value = may_make;
-    });
-  });
+    }),
+  );
 }
 
 export async function refreshConversations(more = false): Promise<void> {
-  await attemptRead("conversations", async () => {
-    const before = more ? (conversations.value.at(-1)?.id ?? "") : "";
-    const found = await api.listConversations(conversationQuery.value, before);
-    conversations.value = more ? [...conversations.value, ...found.data] : found.data;
-    hasMoreConversations.value = found.has_more ?? false;
-  });
+  const before = more ? (conversations.value.at(-1)?.id ?? "") : "";
+  await attemptRead(
+    "conversations",
+    () => api.listConversations(conversationQuery.value, before),
+    (found) => {
+      conversations.value = more ? [...conversations.value, ...found.data] : found.data;
+      hasMoreConversations.value = found.has_more ?? false;
+    },
+  );
 }
 
 /** What the page needs once: collections, methods, models, conversations. */
@@ -160,7 +174,7 @@ export async function start(): Promise<void> {
   effect(() => {
     const name = content.value && collection.peek()?.id;
     if (!name) return;
-    void attemptRead("efforts", async () => (efforts.value = await api.listEfforts(name)));
+    void attemptRead("efforts", () => api.listEfforts(name), (list) => (efforts.value = list));
     questions.value = [];
     const found = api.listQuestions(name).catch(() => []); // the page goes without them
     void found.then((list) => collection.peek()?.id === name && (questions.value = list));
@@ -169,9 +183,9 @@ export async function start(): Promise<void> {
   await Promise.all([
     refreshCollections(),
     refreshConversations(),
-    attemptRead("methods", async () => (methods.value = await api.listMethods())),
-    attemptRead("models", async () => (models.value = (await api.listModels()).data)),
-    attemptRead("labels", async () => (mayLabel.value = (await api.listLabels()).length > 0)),
+    attemptRead("methods", api.listMethods, (list) => (methods.value = list)),
+    attemptRead("models", api.listModels, ({ data }) => (models.value = data)),
+    attemptRead("labels", api.listLabels, (list) => (mayLabel.value = list.length > 0)),
   ]);
 }
 

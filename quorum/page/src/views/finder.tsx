@@ -18,7 +18,11 @@ export function Finder() {
   const [found, setFound] = useState<RunHead[]>([]);
   useEffect(() => {
     if (!isOpen) return;
-    void attemptRead("found conversations", async () => setFound((await api.listConversations(words)).data.slice(0, 8)));
+    void attemptRead(
+      "found conversations",
+      () => api.listConversations(words),
+      ({ data }) => setFound(data.slice(0, 8)),
+    );
   }, [isOpen, words]);
   const has = (text: string) => text.toLowerCase().includes(words.toLowerCase());
   const hits: Hit[] = [

@@ -10,7 +10,7 @@ export function Settings() {
   const isOpen = openDialog.value === "settings";
   const [words, setWords] = useState("");
   useEffect(() => {
-    if (isOpen && !settings.value.length) void attemptRead("settings", async () => (settings.value = await api.listSettings()));
+    if (isOpen && !settings.value.length) void attemptRead("settings", api.listSettings, (list) => (settings.value = list));
   }, [isOpen]);
   const chosen = choice.value.settings;
   const set = (name: string, value: Value | undefined) => {
