@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, ApiError, type LabelTask } from "../api";
+import { attemptRead } from "../state";
 import { Heading } from "./collections";
 
 /** Lists of answers that wait for a label, or the answers of one, one after another. */
@@ -9,7 +10,7 @@ export function Label({ name }: { name: string }) {
 
 function AllLists() {
   const [lists, setLists] = useState<{ id: string; waiting: number }[] | null>(null);
-  useEffect(() => void api.listLabels().then(setLists, () => setLists([])), []);
+  useEffect(() => void attemptRead("lists of answers", api.listLabels, setLists), []);
   return (
     <div class="page-view">
       <Heading>Label answers</Heading>
