@@ -231,10 +231,11 @@ def print_estimate(estimate: "Estimate", *, to_stderr: bool) -> None:
     """Print the estimate before the first paid call: on stdout in a dry run without --json, else on stderr."""
     from rich.text import Text
 
-    from quorum.cli.show import make_plain_table, make_stderr_console, make_stdout_console
+    from quorum.cli.number_table import NumberTable
+    from quorum.cli.show import make_stderr_console, make_stdout_console
     from quorum.evaluation.compare.format_figures import describe_embeddings, format_dollars
 
-    table = make_plain_table("estimated for a question", "calls", "range of calls", "tokens", "cost", align_right=True)
+    table = NumberTable("estimated for a question", "calls", "range of calls", "tokens", "cost")
     for name, method_estimate in estimate.methods.items():
         call_range = (
             f"{method_estimate.fewest_calls:g} to {method_estimate.most_calls:g}"

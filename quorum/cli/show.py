@@ -217,10 +217,9 @@ def make_methods_table(rows: Iterable[Mapping[str, Any]]) -> Table:
     return table
 
 
-def make_plain_table(first: str, *others: str, align_right: bool = False) -> Table:
-    """An empty table without lines, with these column titles. align_right: align all columns right but the first."""
+def make_plain_table(*titles: str) -> Table:
+    """An empty table of texts without lines, with these column titles. For numbers there is `NumberTable`."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column(first, overflow="fold")
-    for name in others:
-        table.add_column(name, justify="right" if align_right else "left", overflow="fold")
+    for title in titles:
+        table.add_column(title, overflow="fold")
     return table

@@ -5,10 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from quorum.cli.show import make_plain_table
+from quorum.cli.number_table import NumberTable
 from quorum.core.text import format_count
 from quorum.evaluation.compare.format_figures import SHARE_TITLES
 from quorum.evaluation.metrics.measure_titles import MEASURE_TITLES
@@ -127,13 +126,11 @@ def keep_columns_with_values(summary: Summary, columns: Iterable[TableColumn]) -
     return [column for column in columns if any(row.get(column.measure) is not None for row in summary.values())]
 
 
-def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, counts: bool = False) -> Table:
+def make_measure_table(summary: Summary, columns: Sequence[TableColumn], *, counts: bool = False) -> NumberTable:
     """One row per method. With `counts`, also the number of questions, and of failures of each kind that occurred."""
     failures = [name for name in FAILURE_COUNTS if counts and any(row.get(name) for row in summary.values())]
     titles = [name.replace("_", " ") for name in failures]
-    table = make_plain_table(
-        "method", *(["n"] if counts else []), *(column.title for column in columns), *titles, align_right=True
-    )
+    table = NumberTable("method", *(["n"] if counts else []), *(column.title for column in columns), *titles)
     for name, row in summary.items():
         n = [f"{row['n']:,}"] if counts else []
         cells = [format_cell(row, column) for column in columns]
@@ -166,7 +163,7 @@ def make_difference_table(comparison: Comparison, measures: Sequence[str]) -> Gr
         name for name in measures if any(name in differences for differences in comparison["methods"].values())
     ]
     titles = [title for name in shown_measures for title in (ANSWER_COLUMNS[name].title, "p")]
-    table = make_plain_table("method", *titles, *(["n needed"] if shown_measures else []), align_right=True)
+    table = NumberTable("method", *titles, *(["n needed"] if shown_measures else []))
     for name, difference in comparison["methods"].items():
         cells = [text for measure in shown_measures for text in format_difference(difference.get(measure))]
         needed_cell = (
@@ -219,7 +216,7 @@ def format_questions_needed(needed: int | None) -> str:
     return "-" if needed is None else f"{needed:,}" if needed < 1_000_000 else ">1M"
 
 
-def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> Table:
+def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: float) -> NumberTable:
     """The shares of right, wrong and wrongly unknown answers of every method.
 
     If wrong answers have a cost, also the mean worth: a right answer is worth 1, an unknown one 0, a wrong one minus
@@ -227,7 +224,7 @@ def make_answer_share_table(figures: Iterable["MethodFigures"], wrong_cost: floa
     """
     worth_title = ["worth"] if wrong_cost else []
     titles = [f"{title}, %" for title in SHARE_TITLES]
-    table = make_plain_table("method", *titles, *worth_title, "", align_right=True)
+    table = NumberTable("method", *titles, *worth_title, "")
     for method in (method for method in figures if method.n):
         shares = (method.right, method.wrong, method.unknown)
         cells = [f"{100 * share:.1f}" for share in shares]
@@ -248,7 +245,7 @@ def make_screen_table(screening: "Screening") -> Group:
     """Every search that the screen before a race measured, the best of each k first."""
     from quorum.evaluation.run.screening import SCREEN_EXPLANATION, SCREEN_TITLES
 
-    table = make_plain_table(*SCREEN_TITLES, align_right=True)
+    table = NumberTable(*SCREEN_TITLES)
     for methods, *cells, outcome in screening.list_rows():
         is_raced = outcome == "raced"
         table.add_row(
@@ -260,7 +257,7 @@ def make_screen_table(screening: "Screening") -> Group:
 def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["Standing"]) -> Group:
     """The methods of a race at one moment, as in `make_race_table`, and which of them were dropped."""
     questions = race.question_count
-    table = make_plain_table("method", "asked", ANSWER_COLUMNS[race.measure].title, "", align_right=True)
+    table = NumberTable("method", "asked", ANSWER_COLUMNS[race.measure].title, "")
     for standing in sort_standings(standings):
         mean = "-" if standing.mean is None else format_interval(standing.mean, standing.low, standing.high)
         state = "dropped" if standing.dropped else ""
@@ -279,7 +276,7 @@ def make_standings_table(race: "RaceResult | RunningRace", standings: Iterable["
 def make_analysis_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Group:
     """A table that an experiment adds to its score tables. The first column is aligned left, all others right."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    table = make_plain_table(columns[0] if columns else "", *columns[1:], align_right=True)
+    table = NumberTable(columns[0] if columns else "", *columns[1:])
     for row in rows:
         table.add_row(*(Text(format_value(row.get(key)), style="bold" if key == columns[0] else "") for key in columns))
     return Group(Text(title, style="dim"), table)

@@ -227,7 +227,7 @@ def parse_patterns(lines: Sequence[str], option: str) -> "GitIgnoreSpec":
     try:
         for line in lines:
             if all(pattern.include is None for pattern in GitIgnoreSpec.from_lines([line]).patterns):
-                raise SetupError(f"The pattern {line!r} of {option} matches no name; write it as in a .gitignore: '*.md'.")
+                raise SetupError(f"The pattern {line!r} of {option} matches no name; write it as in a .gitignore.")
         return GitIgnoreSpec.from_lines(lines)
     except ValueError as error:
         raise SetupError(f"A pattern of {option} cannot be read ({error}); write it as in a .gitignore.") from None

@@ -63,8 +63,10 @@ def split_spec(text: str, setting: str) -> tuple[str, str]:
     provider, colon, name = (part.strip() for part in spec.partition(":"))
     if not colon or not provider or not name:
         suggestion = f"openai:{name or provider or 'NAME'}"
-        model = "The model for embeddings" if setting == "embeddings" else "The model"
-        raise SetupError(f"{model} {text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}.")
+        kind = "embedding model" if setting == "embeddings" else "model"
+        raise SetupError(
+            f"The {kind} {text!r} names no provider; write 'embedded' or provider:name, such as {suggestion}."
+        )
     return provider.replace("-", "_").lower(), name
 
 

@@ -280,8 +280,12 @@ def quorum(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, 
 
 
 def test_eval_prints_the_judges_figures(
-    quorum: Callable[..., tuple[int, str, str]], data: Path, openai_server: OpenAIServer
+    quorum: Callable[..., tuple[int, str, str]],
+    data: Path,
+    openai_server: OpenAIServer,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     openai_server.reply(
         lambda request: reply_by_model(request, {"Rhine": "Who knows?", "Danube": make_error(400, "not today")})
     )
