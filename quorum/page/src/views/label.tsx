@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, ApiError, type LabelTask } from "../api";
 import { attemptRead } from "../state";
 import { Heading } from "./collections";
@@ -60,7 +60,8 @@ function OneList({ name }: { name: string }) {
     if (verdicts.length < task.answers.length) setRight(verdicts);
     else void save(verdicts);
   };
-  useEffect(() => {
+  // At once, not after the next picture: a key that comes sooner would be said of the answer before.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
       if (event.target instanceof HTMLElement && event.target.matches("input, textarea, select")) return;
