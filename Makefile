@@ -106,8 +106,9 @@ check: page-check $(VENV)/.installed-dev ## Check the code: linter, formatter, t
 bench: $(VENV)/.installed-dev ## Run the short benchmarks and compare them with benchmarks/recorded_ratios.json (NAMES='overhead cached': only these)
 	$(BIN)/python -m benchmarks.bench $(NAMES)
 
-fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files to all parsers and readers
+fuzz: $(VENV)/.installed-dev ## Feed generated replies, documents and data files to all parsers and readers; then search every property for a counterexample
 	$(BIN)/python -m benchmarks.fuzz
+	$(BIN)/python -m pytest -m hypothesis --hypothesis-profile=search
 
 readme: $(VENV)/.installed ## Write langgraph.json and the parts of docs/ that are generated from the code
 	$(BIN)/python docs/tables.py

@@ -19,6 +19,7 @@ INNER_KEYS = frozenset(("hash", "places", "headings", "where", "sketch", "copies
 RENAMED_START = "meta_"  # of a user's key that Quorum, or Chroma, has for itself
 MAX_KEYS, MAX_ITEMS, LONGEST_KEY, LONGEST_TEXT = 200, 1000, 200, 10_000  # of one passage, one list, in characters
 MAX_INTEGER = 1 << 63  # larger numbers do not fit into Chroma; they become texts, so that no digit is lost
+LARGEST_AS_FLOAT = (1 << 53) // 10  # Chroma may alter the last digit of a larger integer that is stored as a float
 REMOVED_CHARACTERS = dict.fromkeys([0, *range(0xE0000, 0xE0080)])  # NUL, and Unicode's tags, which nobody sees
 
 
@@ -79,6 +80,8 @@ def make_stored(value: Any) -> Any:
 
     >>> make_stored(date(2026, 5, 1)), make_stored([1, 2.5]), make_stored([True, "x"]), make_stored([])
     ('2026-05-01', [1.0, 2.5], ['true', 'x'], None)
+    >>> make_stored([1801439850948199, 0.5])  # Chroma would give back 1801439850948199.2
+    ['1801439850948199', '0.5']
     """
     if isinstance(value, list | tuple | set | frozenset):
         items = [item for item in map(make_scalar, list(value)[:MAX_ITEMS]) if item is not None]
@@ -91,7 +94,7 @@ def make_alike(items: Sequence[Any]) -> list[Any]:
     types = {type(item) for item in items}
     if len(types) == 1:
         return list(items)
-    if types == {int, float}:
+    if types == {int, float} and all(abs(item) <= LARGEST_AS_FLOAT for item in items if isinstance(item, int)):
         return [float(item) for item in items]
     return [item if isinstance(item, str) else json.dumps(item) for item in items]
 

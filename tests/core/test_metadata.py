@@ -5,7 +5,7 @@ from typing import Any
 
 import chromadb
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quorum.core.errors import SetupError
@@ -32,6 +32,7 @@ def collection() -> Iterator[chromadb.Collection]:
 @given(
     user=st.dictionaries(st.sampled_from(["title", "hash", "$a", "#b", "chroma:c", ""]) | st.text(max_size=4), VALUES)
 )
+@example(user={"title": [1801439850948199, 0.5], "a": [900719925474099, 0.5], "b": [-900719925474099, 1.5]})
 def test_chroma_stores_any_metadata_as_they_are(collection: chromadb.Collection, user: dict[str, Any]) -> None:
     flat = flat_metadata({"title": "Leave"}, user)
     collection.upsert(ids=["1"], embeddings=[[1.0]], metadatas=[flat])
