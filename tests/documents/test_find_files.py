@@ -99,7 +99,11 @@ def test_patterns_that_choose_nothing_are_told(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "sentence"),
-    [("!", "A pattern of --include cannot be read"), ("", "'' of --include matches no name"), ("[", "matches no name")],
+    [
+        ("!", "A pattern of --include cannot be read"),
+        ("", "'' of --include matches no name"),
+        ("#x", "matches no name"),
+    ],
 )
 def test_an_invalid_pattern_is_an_error(pattern: str, sentence: str, root: Path) -> None:
     with pytest.raises(SetupError, match=sentence):
