@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+
+from quorum.cli.number_table import NumberTable
 
 MEANINGS = {
     "n": "questions",
@@ -46,7 +47,7 @@ MEANINGS = {
 def describe_columns(tables: Iterable[RenderableType]) -> str:
     """The meanings of all columns of the tables, each once, in their order; columns without one are left out.
 
-    >>> describe_columns([Table("method", "EM", "%Unk")])
+    >>> describe_columns([NumberTable("method", "EM", "%Unk")])
     'EM: exact match with an accepted answer, %; %Unk: answered unknown, rightly or wrongly, %.'
     """
     titles = dict.fromkeys(title for table in tables for title in list_titles(table))
@@ -56,8 +57,8 @@ def describe_columns(tables: Iterable[RenderableType]) -> str:
 
 def list_titles(table: RenderableType) -> Iterator[str]:
     """The titles of a table's columns, also if the table stands in a group."""
-    if isinstance(table, Table):
-        yield from (str(column.header) for column in table.columns)
+    if isinstance(table, NumberTable):
+        yield from table.titles
     elif isinstance(table, Group):
         for part in table.renderables:
             yield from list_titles(part)

@@ -294,6 +294,7 @@ def test_eval_prints_the_judges_figures(
     head, line = out.splitlines()[:2]
     assert head.split() == ["method", "n", "EM", "F1", "judged", "contains", "%Unk", "unscored", "judge", "errors"]
     assert (line.split()[0], line.split()[-2:]) == ("concat", ["1", "1"])
+    assert "judged: right answers as a chat model judges them, %" in " ".join(out.split())
     assert "made 5 calls now" in err
     assert "the judge made 1 further call now (" in err
     assert (
