@@ -85,7 +85,7 @@ def choose_files(
             else:
                 files.setdefault(resolve_path(path))
     found_files.files = list(files)
-    if choice and choice.include and not files:
+    if choice and choice.include and not files and not found_files.skipped:
         found_files.notes.append((f"--include {' '.join(choice.include)}", "no file matches"))
     return found_files
 

@@ -95,6 +95,9 @@ def test_files_that_mark_an_open_document_are_left_out(root: Path) -> None:
 def test_patterns_that_choose_nothing_are_told(root: Path) -> None:
     chosen_files = choose_files([root], choice=FileChoice(include=("*.mdd", "*.tex")))
     assert (chosen_files.files, chosen_files.notes) == ([], [("--include *.mdd *.tex", "no file matches")])
+    (root / "gone.mdd").symlink_to(root / "nowhere")  # matches, and is told for itself
+    chosen_files = choose_files([root], choice=FileChoice(include=("*.mdd",)))
+    assert (chosen_files.notes, [reason for _, reason in chosen_files.skipped]) == ([], ["a broken link"])
 
 
 @pytest.mark.parametrize(

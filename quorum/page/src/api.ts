@@ -210,6 +210,9 @@ export class ApiError extends Error {
   }
 }
 
+/** What went wrong, in one sentence. */
+export const sentenceOf = (error: unknown): string => (error instanceof ApiError ? error.message : String(error));
+
 const UNREACHABLE = "The server does not answer; start it again, or wait: this page goes on by itself.";
 
 export async function send(method: string, path: string, body?: unknown, init: RequestInit = {}): Promise<Response> {

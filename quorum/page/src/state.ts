@@ -1,6 +1,6 @@
 // What the whole page shares: signals that the views read, and the actions that change them.
 import { batch, computed, effect, signal, type Signal } from "@preact/signals";
-import { api, ApiError, readEvents, type Collection, type Effort, type Method, type Model, type RunHead, type SettingGroup } from "./api";
+import { api, readEvents, sentenceOf, type Collection, type Effort, type Method, type Model, type RunHead, type SettingGroup } from "./api";
 import { apply, describe, empty, type RunView } from "./fold";
 import { nameOf, stepsOf } from "./names";
 import { navigate, route } from "./router";
@@ -99,8 +99,6 @@ export function tell(sentence: string, about = ""): void {
   unread = about;
   notice.value = sentence;
 }
-
-const sentenceOf = (error: unknown): string => (error instanceof ApiError ? error.message : String(error));
 
 /** Run an action of the visitor; what the server refuses is told in its own sentence, until the next action or until the visitor closes it. */
 export async function attempt<T>(action: () => Promise<T>): Promise<T | undefined> {

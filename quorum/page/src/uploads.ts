@@ -1,7 +1,7 @@
 // Uploads: files on their way to the server, and what it makes of each. The server keeps their events, so that a page which
 // is loaded anew shows them as they are.
 import { computed, effect, signal, type Signal } from "@preact/signals";
-import { ApiError, followEvents, send } from "./api";
+import { ApiError, followEvents, send, sentenceOf } from "./api";
 import { applyEvent, formatBytes, isOver, shareOf, summarize, type FileView, type UploadEvent, type UploadView } from "./upload_view";
 import { announcement, attempt, attemptEach, attemptRead, choose, collections, isConnectionLost, mayMakeCollections, refreshCollections, tell } from "./state";
 
@@ -181,7 +181,7 @@ async function sendBatch(upload: Signal<UploadView>, batch: Dropped[]): Promise<
     upload.value = { ...upload.value, id: kept.id, state: kept.state };
     void follow(upload);
   } catch (error) {
-    const sentence = error instanceof ApiError ? error.message : String(error);
+    const sentence = sentenceOf(error);
     const isCancelled = cancelled.has(key);
     const reason = isCancelled ? "The upload was cancelled before this file was sent." : sentence;
     const files = upload.value.files.map((file): FileView => (file.outcome ? file : { ...file, outcome: isCancelled ? "cancelled" : "not_read", reason }));
@@ -276,7 +276,7 @@ async function follow(upload: Signal<UploadView>): Promise<void> {
       else timer ??= setTimeout(draw, SECONDS_BETWEEN_VIEWS * 1000); // also the last event of a burst is shown
     }
   } catch (error) {
-    tell(error instanceof ApiError ? error.message : String(error));
+    tell(sentenceOf(error));
     dismiss(upload);
   }
   changed();

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { ApiError } from "../api";
+import { sentenceOf } from "../api";
 import { FileButtons, openAdding } from "../components/adding";
 import { confirm } from "../components/confirm";
 import { UnsentFiles, UploadProgress } from "../components/upload_progress";
@@ -29,7 +29,7 @@ function OneCollection({ name }: { name: string }) {
     let isCurrent = true;
     listDocuments(name, one !== undefined).then(
       (list) => isCurrent && (setDocuments(list), setProblem("")),
-      (error) => isCurrent && setProblem(error instanceof ApiError ? error.message : String(error)),
+      (error) => isCurrent && setProblem(sentenceOf(error)),
     );
     return () => {
       isCurrent = false;

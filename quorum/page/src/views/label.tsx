@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { api, ApiError, type LabelTask } from "../api";
+import { api, ApiError, sentenceOf, type LabelTask } from "../api";
 import { attemptRead } from "../state";
 import { Heading } from "./collections";
 
@@ -33,7 +33,7 @@ function OneList({ name }: { name: string }) {
   const load = () =>
     api.listLabelTasks(name).then(
       (list) => (setTasks(list.data), setWaiting(list.waiting)),
-      (error) => setProblem(error instanceof ApiError ? error.message : String(error)),
+      (error) => setProblem(sentenceOf(error)),
     );
   useEffect(() => void load(), [name]);
   const task = tasks?.[0];
@@ -48,7 +48,7 @@ function OneList({ name }: { name: string }) {
       if (rest.length) setTasks(rest);
       else await load();
     } catch (error) {
-      setProblem(error instanceof ApiError ? error.message : String(error));
+      setProblem(sentenceOf(error));
       if (error instanceof ApiError && error.status === 404) await load();
     } finally {
       busy.current = false;
